@@ -157,7 +157,7 @@ def test_a_loss_is_refused_and_restored_and_the_ceiling_holds(spent, loss):
         release(spent, "c")
     with pytest.raises(ValueError, match=r"restore|cannot be read"):
         release(spent, "a", generation=2)
-    assert restoring.restored(spent)[-1] == "2 releases are recorded, and all budget records agree"
+    assert restoring.restored(spent)[-1] == "number of recorded releases: 2; all budget records agree"
     assert restoring.state(spent)[-1] == "ledger and journal agree"
     with pytest.raises(ValueError, match=r"budgets/survey: epsilon would rise from 2 to 3 \(replace a record\)"):
         release(spent, "c")
@@ -165,7 +165,7 @@ def test_a_loss_is_refused_and_restored_and_the_ceiling_holds(spent, loss):
         release(spent, "b", generation=2)
     assert {p: p.read_bytes() for p in (spent / "releases").rglob("release.csv")} == before
     assert restoring.restored(spent) == [
-        "2 releases are recorded, and all budget records agree"
+        "number of recorded releases: 2; all budget records agree"
     ]  # and again: nothing to do
 
 
@@ -193,7 +193,7 @@ def test_another_type_of_file_is_refused_with_a_way_out(spent, case):
         with pytest.raises((ValueError, OSError), match=r"move the [a-z, ]+ to another (place|folder)"):
             call()
     (spent / name).rename(spent.parent / "moved")
-    assert restoring.restored(spent)[-1] == "2 releases are recorded, and all budget records agree"
+    assert restoring.restored(spent)[-1] == "number of recorded releases: 2; all budget records agree"
     with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
         release(spent, "c")
 
@@ -227,7 +227,7 @@ def test_damaged_files_of_a_release_cost_nothing_more(spent, harm, names):
         with pytest.raises(ValueError, match="The journal contains the cost of releases/b/1, so if there is no backup"):
             restoring.restored(spent)
         folder.rename(spent.parent / "moved")
-    assert restoring.restored(spent)[-1] == "2 releases are recorded, and all budget records agree"
+    assert restoring.restored(spent)[-1] == "number of recorded releases: 2; all budget records agree"
     with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
         release(spent, "c")
 
@@ -260,7 +260,7 @@ def test_releases_with_equal_noise_count_each(tmp_path, loss):
         room.make(name, asked(**weak, generation=generation), root=root, budgets=budgets)
     assert len({p.read_bytes() for p in (root / "releases").rglob("release.csv")}) == 1
     LOSSES[loss](root)
-    assert restoring.restored(root)[-1] == "3 releases are recorded, and all budget records agree"
+    assert restoring.restored(root)[-1] == "number of recorded releases: 3; all budget records agree"
     with pytest.raises(ValueError, match="epsilon would rise from 1200 to 1600"):
         room.make("c", asked(**weak), root=root, budgets=budgets)
 
@@ -370,7 +370,7 @@ def test_copies_that_parted_behind_the_accounts_back_are_brought_together(spent,
     monkeypatch.setenv("XDG_STATE_HOME", here)
     with pytest.raises(ValueError, match=f"differs from the copy in the user account.*{RESTORE}"):
         release(copy, "more")
-    assert restoring.restored(copy)[-1] == "3 releases are recorded, and all budget records agree"
+    assert restoring.restored(copy)[-1] == "number of recorded releases: 3; all budget records agree"
     with pytest.raises(ValueError, match="epsilon would rise from 3 to 4"):
         release(copy, "more")
 
@@ -450,7 +450,7 @@ def test_a_ledger_without_a_journal_is_carried_over_by_one_command(tmp_path, mon
     )  # fmt: skip
     assert run.stdout.splitlines() == [
         "confidential/.spent: 2 lines added",
-        "1 releases are recorded, and all budget records agree",
+        "number of recorded releases: 1; all budget records agree",
     ], run.stderr
     assert room.make("a", asked(), root=tmp_path) == folder
     assert (folder / "release.csv").read_bytes() == before
@@ -487,7 +487,7 @@ def test_a_torn_file_of_the_account_stops_its_own_project_only(spent, tmp_path, 
     (mine,) = [p for p in memories() if str(other) not in p.read_text()]
     mine.write_text(torn)
     release(other, "b")
-    assert restoring.restored(other)[-1] == "2 releases are recorded, and all budget records agree"
+    assert restoring.restored(other)[-1] == "number of recorded releases: 2; all budget records agree"
     assert mine.read_text() == torn
     with pytest.raises(
         ValueError,
@@ -496,7 +496,7 @@ def test_a_torn_file_of_the_account_stops_its_own_project_only(spent, tmp_path, 
         release(spent, "c")
     first, last = restoring.restored(spent)
     assert first == f"{mine} cannot be read and was renamed to {mine.name}.unreadable.0"
-    assert last == "2 releases are recorded, and all budget records agree"
+    assert last == "number of recorded releases: 2; all budget records agree"
     assert mine.with_name(f"{mine.name}.unreadable.0").read_text() == torn
     with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
         release(spent, "c")
@@ -546,7 +546,7 @@ def test_two_releases_of_one_name_count_twice(spent):
         line = line.replace(b'"epsilon": 1.0', f'"epsilon": {row}'.encode())
         digest = line.split(b"\t")[6]
         ledger(spent).write_bytes(raw + line.replace(digest, row.encode() * 16))
-    assert restoring.restored(spent)[-1] == "4 releases are recorded, and all budget records agree"
+    assert restoring.restored(spent)[-1] == "number of recorded releases: 4; all budget records agree"
     assert [e.name for e in _budget_records.Ledger(ledger(spent)).entries()] == [("a", 1), ("b", 1), ("c", 1), ("c", 2)]
     with pytest.raises(ValueError, match=r"epsilon would rise from 3\.75 to 4\.75"):
         release(spent, "d")
@@ -661,7 +661,7 @@ def test_the_first_release_of_an_account_draws_a_key_and_a_torn_copy_is_no_first
 
 
 def test_a_home_that_cannot_be_written_is_told_in_the_last_line(spent, monkeypatch):
-    assert "has no copy of the journal" not in room.spent("b", asked(), root=spent, budgets=BUDGETS)
+    assert "is not copied" not in room.spent("b", asked(), root=spent, budgets=BUDGETS)
     monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
     root = second(spent)
     (root / "confidential").mkdir(mode=0o700)
@@ -669,7 +669,7 @@ def test_a_home_that_cannot_be_written_is_told_in_the_last_line(spent, monkeypat
     release(root, "a")
     said = room.spent("a", asked(), root=root, budgets=BUDGETS)
     assert said.startswith("source survey: epsilon 1 or rho 0.5 (replace a record), of a budget of epsilon 2;")
-    assert said.endswith("the user account has no copy of the journal, because the home folder is read-only")
+    assert said.endswith("the journal is not copied to the user account, because its folder is not writable")
 
 
 def test_the_last_words_of_a_release_say_what_bounds_its_source(tmp_path):

@@ -502,7 +502,7 @@ class Ledger:
     path: Path
 
     def __repr__(self) -> str:
-        return f"Ledger({self.path}: {len(latest_entries(self.lines()))} releases)"
+        return f"Ledger({self.path}, releases: {len(latest_entries(self.lines()))})"
 
     @property
     def text(self) -> bytes:

@@ -93,7 +93,7 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
                 if known.identity != identity:
                     memory.forget(known.identity)
         releases = len(_budget_records.latest(lines))
-        return [*messages, f"{releases} releases are recorded, and all budget records agree"]
+        return [*messages, f"number of recorded releases: {releases}; all budget records agree"]
 
 
 def new_account_key(*, wait: float = _protocol.WAIT) -> list[str]:

@@ -215,12 +215,16 @@ def spent(
     entries = Ledger(Path(root) / _budget_records.FOLDER / "ledger.tsv").lines()
     ceiling, counted = checks.limits(budgets, source), checks.sources(budgets, source)
     words = spending.so_far(_budget_records.costs(entries, *counted), ceiling)
+    generation = settings.get("generation", 1)
+    made = (Path(root) / FOLDER / name / str(generation) / RECORD).is_file()
+    if made and (name, generation) not in {entry.name for entry in entries}:  # made on another machine
+        words = f"unknown, because {FOLDER}/ledger.tsv does not contain this release"
     if ceiling:
         words += f"; {spending.counted_over(source, counted)}"
     forgetful = (
         ""
         if _budget_records.of_account().there
-        else "; the user account has no copy of the journal, because the home folder is read-only"
+        else "; the journal is not copied to the user account, because its folder is not writable"
     )
     return f"source {source}: {words}{forgetful}"
 

@@ -265,9 +265,11 @@ def of_ceiling(cost: Cost, ceiling: Mapping[str, float]) -> str:
     """
     used = _used([cost], ceiling)
     relation = EXCHANGE if cost.relation == EXCHANGE else REPLACE
-    parts = [f"{key} {amount(value)} of {ceiling[key]:g}" for key, value in used.items() if key in ceiling]
-    delta = f" at delta {ceiling['delta']:g}" if "epsilon" in used and ceiling.get("delta") else ""
-    return f"{' and '.join(parts)}{delta} ({relation})" if parts else ""
+    at = {"epsilon": f" at delta {ceiling['delta']:g}"} if ceiling.get("delta") else {}
+    parts = [
+        f"{key} {amount(value)} of {ceiling[key]:g}{at.get(key, '')}" for key, value in used.items() if key in ceiling
+    ]
+    return f"{' and '.join(parts)} ({relation})" if parts else ""
 
 
 def _used(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> dict[str, float]:
@@ -357,9 +359,9 @@ def _above(costs: Sequence[Cost], name: str, ceiling: Mapping[str, float], words
     before, after = (rho_of(part) if name == "rho" else epsilon_at(part, delta=delta) for part in (costs[:-1], costs))
     if after <= ceiling[name]:
         return None
-    pure = name != "epsilon" or delta or math.isfinite(after)
-    way = "" if pure else "; these costs have no pure epsilon, so add a delta to the budget"
-    rise = f"from {amount(before)} to {amount(after)} ({words})"
+    what = "pure epsilon, so add a delta to the budget" if name == "epsilon" else "rho, so use an epsilon and a delta"
+    way = "" if math.isfinite(after) else f"; these costs have no {what}"
+    rise = f"{f'at delta {delta:g} ' if delta else ''}from {amount(before)} to {amount(after)} ({words})"
     return f"{name} would rise {rise}, but the budget is {ceiling[name]:.6g}{way}"
 
 

@@ -640,7 +640,7 @@ def test_a_ledger_takes_only_what_it_can_read_back(tmp_path):
     assert _budget_records.costs(kept.entries(), "s") == [ENTRY.spent]
     assert _budget_records.costs(kept.entries(), "other") == []
     assert ENTRY.name == ("r", 1)
-    assert repr(kept).endswith("ledger.tsv: 1 releases)")
+    assert repr(kept).endswith("ledger.tsv, releases: 1)")
     kept.add(replace(ENTRY, state=_budget_records.PUBLISHED))
     assert [e.state for e in kept.entries()] == [_budget_records.PUBLISHED]
     for bad in ("a\tb", "a\nb", "a\rb"):

@@ -198,6 +198,8 @@ def test_what_was_spent_at_a_delta():
     text = f"epsilon {shown} at delta 1e-06 or rho 0.5 (replace a record), of a budget of epsilon 9, delta 1e-06"
     assert spending.so_far([cost(rho=0.5)], ceiling) == text
     assert spending.of_ceiling(cost(rho=0.5), ceiling) == f"epsilon {shown} of 9 at delta 1e-06 (replace a record)"
+    both = spending.of_ceiling(cost(rho=0.5), ceiling | {"rho": 8.0})
+    assert both == f"epsilon {shown} of 9 at delta 1e-06 and rho 0.5 of 8 (replace a record)"
 
 
 @pytest.mark.parametrize(
@@ -221,7 +223,13 @@ def test_costs_without_a_pure_epsilon_need_a_delta():
         "epsilon would rise from 1 to inf (replace a record), but the budget is 4; these costs have no pure epsilon, "
         "so add a delta to the budget"
     )
-    assert spending.beyond([cost(rho=0.5)], {"epsilon": 0.1, "delta": 1e-6}).endswith("but the budget is 0.1")
+    said = spending.beyond([cost(rho=0.5)], {"epsilon": 0.1, "delta": 1e-6})
+    assert said.startswith("epsilon would rise at delta 1e-06 from 0 to ")
+    assert said.endswith("but the budget is 0.1")
+    assert spending.beyond([cost(epsilon=1.0, order=2.0)], {"rho": 4.0}) == (
+        "rho would rise from 0 to inf (replace a record), but the budget is 4; these costs have no rho, so use an "
+        "epsilon and a delta"
+    )
     assert spending.beyond([cost(epsilon=2.0)], {"epsilon": 1.0}).endswith("but the budget is 1")
     assert spending.beyond([cost(rho=0.5)], {"delta": 1e-6}) is None
 

@@ -423,6 +423,11 @@ def test_a_published_release_serves_where_the_confidential_file_is_not(root):
     folder = room.make("r", counts(), root=root)
     (root / "confidential" / "counts.csv").unlink()
     assert room.make("r", counts(), root=root) == folder
+    assert room.spent("r", counts(), root=root).startswith("source survey: epsilon 1 or rho 0.5 (replace a record); ")
+    (root / "releases" / "ledger.tsv").unlink()
+    assert room.make("r", counts(), root=root) == folder
+    said = room.spent("r", counts(), root=root)
+    assert said == "source survey: unknown, because releases/ledger.tsv does not contain this release"
 
 
 def test_tampered_lost_and_keyless_releases_are_told(root):
