@@ -125,8 +125,8 @@ def progress(done: int, of: int, what: str, passed: float) -> str:
     """
     left = passed * (of - done) / done if done else 0.0
     end = time.strftime("%H:%M:%S", time.localtime(time.time() + left))
-    share = done / of if of else 1.0
-    return f"{done:,} of {of:,} {what} ({share:.0%}) in {passed:.0f} s; expected end {end} (in {left:.0f} s)"
+    share = done * 100 // of / 100 if of else 1.0  # 100% only at the end
+    return f"{what}: {done:,} of {of:,} ({share:.0%}) in {passed:.0f} s; expected end {end} (in {left:.0f} s)"
 
 
 def steps(parts: Iterable[Part], of: int, what: str, size: Callable[[Part], int] = lambda _: 1) -> Iterator[Part]:

@@ -58,10 +58,11 @@ def test_progress_is_one_line_with_an_expected_end_that_is_removed(monkeypatch):
     for _ in _printing.steps([2, 6, 2], 10, "counts", int):
         now[0] += 2.0
     end = time.strftime("%H:%M:%S", time.localtime(1e9 + 1.0))
-    line = f"8 of 10 counts (80%) in 4 s; expected end {end} (in 1 s)"  # 2 of 8 are left: 4 s / 8 * 2
+    line = f"counts: 8 of 10 (80%) in 4 s; expected end {end} (in 1 s)"  # 2 of 8 are left: 4 s / 8 * 2
     whole = time.strftime("%H:%M:%S", time.localtime(1e9))
-    last = f"10 of 10 counts (100%) in 6 s; expected end {whole} (in 0 s)"
+    last = f"counts: 10 of 10 (100%) in 6 s; expected end {whole} (in 0 s)"
     assert found.getvalue() == f"\r\x1b[K{line}\r\x1b[K{last}\r\x1b[K"
+    assert _printing.progress(1999, 2000, "tables", 1.0).startswith("tables: 1,999 of 2,000 (99%) in 1 s")
 
 
 def test_quick_computations_and_those_inside_another_show_no_progress(monkeypatch):
@@ -71,7 +72,7 @@ def test_quick_computations_and_those_inside_another_show_no_progress(monkeypatc
         for _ in _printing.steps(range(9), 9, "inner"):
             now[0] += 1.0
     assert "inner" not in found.getvalue()
-    assert "1 of 1 outer" in found.getvalue()
+    assert "outer: 1 of 1 (" in found.getvalue()
     stopped = _printing.steps(range(3), 3, "stopped")
     next(stopped)
     with pytest.raises(KeyboardInterrupt):
@@ -98,7 +99,7 @@ def test_progress_of_a_process_is_shown_on_a_terminal_alone(shown):
     os.close(theirs)
     assert run.stdout == b"3\n"
     lines = said.removesuffix(".").split("\r\x1b[K")
-    numbers = [f"{i} of 3 counts" for i in (1, 2, 3)] if shown else []
+    numbers = [f"counts: {i} of 3" for i in (1, 2, 3)] if shown else []
     assert [line.partition(" (")[0] for line in lines if line] == numbers
     assert all("; expected end " in line for line in lines if line)
 

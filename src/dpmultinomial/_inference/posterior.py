@@ -286,7 +286,8 @@ class Posteriors(Sequence[Posterior]):
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["release"])
 
     def __repr__(self) -> str:
-        return f"Posteriors({len(self)} releases: {', '.join(self.names[:5])}{' ..' if len(self) > 5 else ''})"
+        names = f"{', '.join(self.names[:5])}{' ..' if len(self) > 5 else ''}"
+        return f"Posteriors({len(self):,} release{'s' * (len(self) != 1)}: {names})"
 
 
 def posteriors(

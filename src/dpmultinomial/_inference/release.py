@@ -138,7 +138,9 @@ class Release:
         return int(self.values.size)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{n} {v:g}" for n, v in zip(self.names[:6], self.values.ravel()[:6].tolist(), strict=True))
+        shown = ", ".join(
+            f"{n} {v:.12g}" for n, v in zip(self.names[:6], self.values.ravel()[:6].tolist(), strict=True)
+        )
         more = f", .. {len(self)} in all" if len(self) > 6 else ""
         total = "" if self.total is None else f"; total {self.total}"
         return f"Release({shown}{more}{total}; {self.mechanism!r})"

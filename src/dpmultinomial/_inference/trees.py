@@ -399,7 +399,7 @@ def _apart(laws: crossed_cells.Laws, names: list[str], facts: dict[str, object])
     return Posterior(
         {"counts": Quantities(tuple(names), one, joint=joint)},
         joint=lambda size, rng: {"counts": joint(size, rng)},
-        method="least squares, then a tree a cell",
+        method="least squares, then one tree per cell",
         facts=facts,
         source=laws,
     )

@@ -151,10 +151,9 @@ class Marginal(ABC):
 
     def __repr__(self) -> str:
         lower, upper = self.interval()
-        return (
-            f"{self.type} {self.name}: mean {self.mean():.6g}, sd {self.sd():.3g}, {LEVEL:.0%} in "
-            f"{lower:.6g} .. {upper:.6g}, {self.accuracy.status}"
-        )
+        mean, lower, upper = (f"{x:.6g}" if abs(x) < 1e6 else f"{x:.0f}" for x in (self.mean(), lower, upper))
+        numbers = f"mean {mean}, sd {self.sd():.3g}, {100 * LEVEL:g} % interval {lower} .. {upper}"
+        return f"{self.type} {self.name}: {numbers}, {self.accuracy.status}"
 
 
 _TIE = 1e-12  # tolerance for ties: probabilities that differ by less are equal
@@ -292,7 +291,9 @@ class Continuous(Marginal):
         return np.asarray(self.law.quantile(q))
 
     def mode(self) -> float:
-        """Return the point with the highest density, or raise `Unavailable` if the density has no interior maximum."""
+        """Return the highest interior maximum of the density, or raise `Unavailable` if the density has no interior
+        maximum.
+        """
         law_mode = getattr(self.law, "mode", None)
         location = law_mode() if law_mode else self._highest()
         if location is None:

@@ -45,7 +45,7 @@ def intervals(groups: Mapping[str, Quantities], *, level: float, largest: int | 
         axis.set_yticks(place, list(table.index))
         axis.set_ylim(-0.6, len(table) - 0.4)
         which = "" if len(table) == len(groups[title]) else f", {len(table)} largest of {len(groups[title]):,}"
-        axis.set_title(f"{title}: median and {100 * level:g} % interval{which}", loc="left", fontsize=9)
+        axis.set_title(f"{title}: median and {100 * level:.12g} % interval{which}", loc="left", fontsize=9)
     return axes[0].figure
 
 

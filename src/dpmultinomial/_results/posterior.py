@@ -93,7 +93,7 @@ class Posterior:
         if self._log_evidence is None:
             raise AttributeError(
                 f"log_evidence is not available for the method {self.method!r}: it is available only for noisy counts "
-                "without a public total, for trees and for regressions"
+                "without a total, for trees and for regressions"
             )
         return float(self._log_evidence())
 
@@ -312,7 +312,7 @@ class Posterior:
 
     def __repr__(self) -> str:
         parts = [
-            f"{len(group)} {name.removesuffix('s') if len(group) == 1 else name}"
+            f"{len(group):,} {name.removesuffix('s') if len(group) == 1 else name}"
             for name, group in self._groups.items()
         ]
         table = self.summary().drop(columns=["level", "error"]).to_string(index=False, max_rows=24)
@@ -339,7 +339,7 @@ class Posterior:
         check: Any = self.facts.get("conflict")
         if not isinstance(check, Mapping) or not check.get("found"):
             return warnings
-        names = ", ".join(map(str, check["names"]))
+        names = ", ".join(dict.fromkeys(map(str, check["names"])))  # a count can have several measurements
         more = check["counts"] - len(check["names"])
         names += f" and {more:,} more" if more else ""
         p = f"smallest p-value {p_value(check['smallest'])} among {check['tested']:,}"

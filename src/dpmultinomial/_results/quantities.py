@@ -122,13 +122,12 @@ class Quantities:
         KeyError
             If a name is unknown.
         Unavailable
-            If these quantities are not shares.
+            If shares among some of the names are not available.
         """
         if self._among is None:
             raise Unavailable(
-                "the argument `among` is available only for shares and rates, but "
-                f"{', '.join(self.names[:3])} are not shares or rates: use .shares or "
-                ".rates"
+                f"the argument `among` is not available for these quantities ({', '.join(self.names[:3])}), but only "
+                "for shares and rates of all categories"
             )
         for name in names:
             if name not in self.places:
@@ -243,7 +242,9 @@ class Chance(float):
 
     def __repr__(self) -> str:
         error = f", error {self.accuracy.error:.2g}" if self.accuracy.error > 0 else ""
-        return f"{float(self):.6g} ({self.accuracy.status}{error})"
+        text = f"{float(self):.6g}"
+        text = f"1 - {1 - self:.2g}" if text == "1" and self < 1 else text
+        return f"{text} ({self.accuracy.status}{error})"
 
     def __reduce__(self) -> tuple[type, tuple[float, Accuracy]]:
         return Chance, (float(self), self.accuracy)

@@ -619,16 +619,17 @@ def count(value: float) -> str:
 
 def count_mean(value: float, width: float) -> str:
     """Return the posterior mean of a count as text. The text has one decimal, or four significant digits if the
-    width of the interval is at most 1 and the mean is below 1,000.
+    width of the interval is at most 1 and the mean is below 1,000. A mean that would be rounded to 0 has one
+    significant digit.
 
     Parameters
     ----------
     value : mean.
     width : width of the interval.
     """
-    if value == round(value, 1) or width > 1 or abs(value) >= _LARGE_MEAN:
+    if value == round(value, 1) or (width > 1 and round(value, 1)) or abs(value) >= _LARGE_MEAN:
         return count(round(value, 1))
-    return f"{value:,.4g}" if abs(value) >= _SMALL_MEAN else f"{_LESS} {_SMALL_MEAN:g}"
+    return f"{value:,.{4 if width <= 1 else 1}g}" if abs(value) >= _SMALL_MEAN else f"{_LESS} {_SMALL_MEAN:g}"
 
 
 def percent(value: float, digits: int = 1) -> str:

@@ -425,6 +425,7 @@ def test_posteriors_of_many_releases_are_those_of_each():
     found = dpm.posteriors(each, prior="flat")
     assert found.names == ("1", "2", "3", "4", "5", "6")
     assert repr(found) == "Posteriors(6 releases: 1, 2, 3, 4, 5 ..)"
+    assert repr(found[:1]) == "Posteriors(1 release: 1)"
     assert repr(found[1:]) == "Posteriors(5 releases: 2, 3, 4, 5, 6)"
     for key, place in ((0, 0), (-1, 5), ("3", 2)):
         assert found[key].summary().equals(posterior(each[place], prior="flat").summary())

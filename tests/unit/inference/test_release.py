@@ -221,6 +221,7 @@ def test_a_release_in_words():
     """Six values are shown, with three or more significant digits, then the number of all values, and the total."""
     law = dpm.Laplace(scale=2.0)
     six = dpm.Release([1, 2, 3, 4, 5, 6.25], mechanism=law, total=21)
+    assert repr(dpm.Release([1234567], mechanism=law)) == f"Release(1 1234567; {law!r})"
     assert repr(six) == f"Release(1 1, 2 2, 3 3, 4 4, 5 5, 6 6.25; total 21; {law!r})"
     seven = dpm.Release(np.arange(7), mechanism=law)
     assert repr(seven) == f"Release(1 0, 2 1, 3 2, 4 3, 5 4, 6 5, .. 7 in all; {law!r})"

@@ -283,7 +283,7 @@ def test_the_limit_of_cells_for_which_a_chain_is_the_default(monkeypatch):
         dpm.posterior(release)
     monkeypatch.setattr(trees, "LARGE", 2)
     found = dpm.posterior(release, prior=1.0)
-    assert found.method == "least squares, then a tree a cell"
+    assert found.method == "least squares, then one tree per cell"
     assert found.counts.names == ("a", "b", "c", "ab")
     assert found.counts.sample(6, rng=dpm.stream(1, "cells")).shape == (6, 4)
     assert found.facts["least_squares"]["ab"] == pytest.approx([50.0, 8**0.5])

@@ -253,7 +253,7 @@ def test_shares_among_some_are_asked_for_by_name():
         posterior.shares.among("met", "lost")
     with pytest.raises(ValueError, match="at least two different"):
         posterior.rates.among("met")
-    with pytest.raises(Unavailable, match="not shares"):
+    with pytest.raises(Unavailable, match="not available for these quantities"):
         posterior.counts.among("met", "failed")
     draws = posterior.rates.among("met", "failed").sample(50, rng=dpm.stream(1, "among"))
     np.testing.assert_allclose(draws.sum(axis=1), 1.0)
@@ -483,7 +483,9 @@ def test_a_sample_by_hand():
 
 def test_a_distribution_is_shown_in_one_line():
     law = discrete([1, 3, 4], [1.0, 1.0, 2.0], accuracy=Accuracy("approximate", 0.1, "x"))
-    assert repr(law) == "count x: mean 3, sd 1.22, 95% in 1 .. 4, approximate"
+    assert repr(law) == "count x: mean 3, sd 1.22, 95 % interval 1 .. 4, approximate"
+    large = Discrete([1234564, 1234567], [0.5, 0.5], name="x", type="count", accuracy=EXACT)
+    assert "mean 1234566, sd 1.5, 95 % interval 1234564 .. 1234567" in repr(large)
     with pytest.raises(ValueError, match="type must be one of"):
         Discrete([1], [1.0], name="x", type="number", accuracy=EXACT)
 
@@ -549,7 +551,7 @@ def test_shares_are_among_two_different_names():
     for wrong, words in ((("q0",), "got q0"), ((), "got none"), (("q0", "q0"), "got q0, q0")):
         with pytest.raises(ValueError, match=f"must contain at least two different names, {words}"):
             shares.among(*wrong)
-    with pytest.raises(Unavailable, match="but q0, q1, q2 are not shares or rates"):
+    with pytest.raises(Unavailable, match=r"not available for these quantities \(q0, q1, q2\)"):
         group(4).among("q0", "q1")
 
 
@@ -565,7 +567,7 @@ def test_the_joint_distribution_may_be_computed_later():
 @pytest.mark.parametrize(
     ("value", "error", "shown"),
     [(0.25, 0.0, "0.25 (exact)"), (1.5, 0.0, "1 (exact)"), (-0.1, 0.0, "0 (exact)"),
-     (1 / 3, 0.0123, "0.333333 (approximate, error 0.012)")],
+     (1 - 2.5e-9, 0.0, "1 - 2.5e-09 (exact)"), (1 / 3, 0.0123, "0.333333 (approximate, error 0.012)")],
 )  # fmt: skip
 def test_a_probability_is_between_0_and_1_and_states_its_error(value, error, shown):
     chance = Chance(value, Accuracy("approximate", error, "draws") if error else EXACT)

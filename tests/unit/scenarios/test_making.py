@@ -493,6 +493,7 @@ def test_sentences_of_points_are_stated_for_six_points(size):
     [
         (4.25, "count", 1.0, "mean", "4.25"),
         (4.25, "count", 2.0, "mean", "4.2"),
+        (0.04, "count", 2.0, "mean", "0.04"),  # a mean of 0 would be a count that is certainly 0
         (4.25, "count", 9.0, "released", "4.25"),
         (4.3, "count", 0.5, "released", "4.3"),
         (12345.678, "count", 0.5, "mean", "12,345.7"),

@@ -597,6 +597,7 @@ def test_an_interval_is_one_phrase(low, high, between, cell):
         (0.999501, 1, "more than 99.9 %"),  # 99.9501 % would be rounded to 100 %
         (1.0, 1, "100 %"),
         (0.00499, 0, "less than 1 %"),
+        (0.9995, 1, "more than 99.9 %"),  # 1,999 of 2,000
         (0.9949, 0, "99 %"),
         (0.9951, 0, "more than 99 %"),
         (0.9999949, 3, "99.999 %"),

@@ -206,7 +206,7 @@ def test_the_face_gives_both_and_says_which():
     release = dpm.Release(noisy, mechanism=dpm.DiscreteGaussian(sigma=2.0), queries=given)
     fast = dpm.posterior(release, method="least squares")
     chain = dpm.posterior(release, rng=stream(1, "face"))
-    assert (fast.method, fast.accuracy.status) == ("least squares, then a tree a cell", "approximate")
+    assert (fast.method, fast.accuracy.status) == ("least squares, then one tree per cell", "approximate")
     assert (chain.method, chain.accuracy.status) == ("chain of trees", "converged")
     assert chain.facts["ess"] >= 400
     assert chain.facts["rhat"] <= 1.01
