@@ -48,6 +48,13 @@ def test_an_answer_from_a_file_is_a_screen_of_sentences(home, capsys):
     assert "Full precision: results/scenarios/counts.csv" in text
     assert len(text.splitlines()) <= 60
     assert Path("results/scenarios/counts.json").is_file()
+    for value, other in (("exact", False), ("laplace", True)):  # a flat prior has another mean
+        Path("one.csv").write_text("name,value\na,41000\n")
+        scale = ["--scale", "6553.6"] if other else []
+        text = said(capsys, "answer", "one.csv", "--noise", value, *scale)
+        assert ("The prior matters for the count" in text) == other
+        assert ("; for comparison: results/scenarios/one_comparison.csv; facts: " in text) == other
+        assert (len(Path("results/scenarios/one_comparison.csv").read_text().splitlines()) > 1) == other
 
 
 def test_a_scenario_of_the_configuration_has_the_bytes_of_the_workflow(home, capsys):
@@ -354,7 +361,7 @@ def test_a_table_beyond_the_csv_is_told_with_the_file_that_has_all(home, capsys,
     assert [line for line in lines if line.startswith("..")] == [
         ".. 16 more rows are in results/scenarios/many.parquet"
     ]
-    assert lines[-1].startswith("Full precision: results/scenarios/many.parquet; facts: ")
+    assert lines[-1].startswith("Full precision: results/scenarios/many.parquet; ")
 
 
 def test_points_of_a_grid_and_wide_letters_stand_in_columns(home, capsys):

@@ -440,7 +440,8 @@ def as_text(files: Files) -> str:
     if (size := len(summary.lines) + summary.more) > SHOWN:
         lines.append(f".. {size - SHOWN:,} more {'row is' if size == SHOWN + 1 else 'rows are'} in {where}")
     accuracy = [text for text in summary.accuracy if text not in summary.warnings]
-    full = f"Full precision: {where}; facts: {files.facts}"
+    other = f"; for comparison: {files.listed[-1]}" if summary.comparison else ""
+    full = f"Full precision: {where}{other}; facts: {files.facts}"
     return "\n".join([*lines, "", *summary.assumptions, *accuracy, "", full])
 
 
