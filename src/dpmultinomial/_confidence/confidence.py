@@ -181,10 +181,7 @@ class Confidence:
         if len(kinds) != 1 or kinds[0] not in QUESTIONS:
             chosen = " and ".join(map(str, kinds)) or "nothing"
             if "rank" in kinds:
-                chosen += (
-                    ": a rank depends on the data, so a confidence interval for a rank would not have its nominal "
-                    "coverage"
-                )
+                chosen += ": for a rank, use posterior(..)"
             raise ValueError(f"a question must have exactly one of the keys {', '.join(QUESTIONS)}, got {chosen}")
         kind = str(kinds[0])
         if kind == "sum":
@@ -244,7 +241,7 @@ class Confidence:
         lower, upper = float(np.clip(lower, least, most)), float(np.clip(upper, least, most))
         exact = signed_sum.noise.exact and signed_sum.low == signed_sum.high
         status = "exact" if exact else "conservative"
-        note = f"no value fits at this level; the nearest is {lower:g}" if empty else ""
+        note = f"no value fits at this level; the nearest is {lower:.15g}" if empty else ""
         return lower, upper, signed_sum.coverage(level), "tails", status, 0.0, note
 
     def _possible(self, signs: Mapping[int, int]) -> tuple[float, float]:
@@ -402,8 +399,8 @@ class Confidence:
         summed = self._sum(signs)
         if summed is None:
             raise ValueError(
-                f"an exact test of several counts ({text!r}) is not available for the noise distribution "
-                f"{self._noisy.law!r}: test each count separately"
+                f"an exact test of {text!r} is not available for the noise distribution {self._noisy.law!r}: test each "
+                "count separately, with .counts[name].pvalue(..)"
             )
         exact = summed.noise.exact and summed.low == summed.high
         return PValue(summed.pvalue(bound, "two"), text, "tails", "exact" if exact else "conservative")
@@ -454,7 +451,9 @@ class Confidence:
 
     def __repr__(self) -> str:
         table = self.summary().drop(columns=["level", "error"]).to_string(index=False, max_rows=24)
-        remarks = [f"{name}: {note}" for name, note in list(self.notes().items())[:10]]
+        found = self.notes()
+        remarks = [f"{name}: {note}" for name, note in list(found.items())[:10]]
+        remarks += [f".. ({len(found) - 10:,} more remarks)"] * (len(found) > 10)
         return "\n".join(["95 % confidence intervals, without a prior", *remarks, table])
 
     def _repr_html_(self) -> str:

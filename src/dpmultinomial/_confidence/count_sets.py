@@ -168,7 +168,7 @@ class AddedSets:
         else:
             if known.size and not (good := part.possible(values[known])).all():
                 rule = "integers" if law.discrete else "finite"
-                raise ValueError(f"released values under {law!r} must be {rule}, got {values[known][~good][0]:g}")
+                raise ValueError(f"released values under {law!r} must be {rule}, got {values[known][~good][0]:.15g}")
             self.low[known] = self.high[known] = values[known]
 
     def ends(self, level: Any) -> Ends:

@@ -1,6 +1,7 @@
 """Confidence intervals for single counts and rates, and collections of the intervals for all counts and rates."""
 
 from collections.abc import Callable, Iterator
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,7 @@ class CountConfidence:
     def __repr__(self) -> str:
         lower, upper = self.interval()
         note = self.note()
-        return f"{self.name}: 95 % confidence interval {lower:g} to {upper:g}" + (f" ({note})" if note else "")
+        return f"{self.name}: 95 % confidence interval {lower:.15g} to {upper:.15g}" + (f" ({note})" if note else "")
 
 
 class RateConfidence:
@@ -204,7 +205,11 @@ class RateConfidence:
 
     def __repr__(self) -> str:
         lower, upper, *_, note = self.row(LEVEL)
-        return f"{self.name}: 95 % confidence interval {lower:.4g} to {upper:.4g}" + (f" ({note})" if note else "")
+        low, high = (
+            f"{float(Context(prec=4, rounding=to).create_decimal(Decimal(end))):g}"
+            for end, to in ((lower, ROUND_FLOOR), (upper, ROUND_CEILING))
+        )
+        return f"{self.name}: 95 % confidence interval {low} to {high}" + (f" ({note})" if note else "")
 
 
 class ByName:
@@ -270,7 +275,7 @@ def notes(ends: Ends, noisy: NoisyCounts) -> list[str]:
             out[i] = "with gaps" if ends.gaps[i] else "unbounded"
     if noisy.unused:
         alone = f"uses this value alone; the {noisy.unused} is not used"
-        alone += ", except as an upper limit" if noisy.unused == "total" else ""
+        alone += ", except as an upper limit" if noisy.unused == "total" and noisy.total is not None else ""
         return [f"{note}; {alone}" if note else alone for note in out]
     return out
 

@@ -155,7 +155,9 @@ class TableSets(OrderedSets):
         self.least, self.most = lower, upper
         self.known = ~np.isnan(values)
         if not (good := law.possible(np.where(self.known, values, law.values[0]))).all():
-            raise ValueError(f"values must be among the released values of the noise table, got {values[~good][0]:g}")
+            raise ValueError(
+                f"values must be among the released values of the noise table, got {values[~good][0]:.15g}"
+            )
         if (size := len(law.true) * len(law.values)) > _LARGEST:
             raise ValueError(
                 f"the noise table of a confidence set must have at most {_LARGEST:,} probabilities, got {size:,}"
@@ -233,7 +235,7 @@ class TableSets(OrderedSets):
             wrong = counts[~known][0]
             raise ValueError(
                 f"count must be one of the true counts in the noise table ({self.true[0]} to {self.true[-1]}), got "
-                f"{wrong:g}"
+                f"{wrong:.15g}"
             )
         return np.where(known, rows, -1)
 
@@ -304,7 +306,7 @@ class RoundingSets(OrderedSets):
         self.base, self.least, self.most, self.values = law.base, lower, upper, values
         self.known = ~np.isnan(values)
         if not (good := law.possible(np.where(self.known, values, 0))).all():
-            raise ValueError(f"values must be multiples of the base {law.base}, got {values[~good][0]:g}")
+            raise ValueError(f"values must be multiples of the base {law.base}, got {values[~good][0]:.15g}")
 
     def _distance(self, level: Array) -> Array:
         """Return, for each confidence level, the largest distance between an accepted count and the released value."""
@@ -437,7 +439,7 @@ def coarsened_table(law: Coarsened, values: Array) -> tuple[Perturbation, Array]
     place = np.minimum(np.searchsorted(outcomes, wanted), len(outcomes) - 1)
     known = ~np.isnan(wanted)
     if (wrong := known & (outcomes[place] != wanted)).any():
-        raise ValueError(f"values must be among the released values of the noise table, got {values[wrong][0]:g}")
+        raise ValueError(f"values must be among the released values of the noise table, got {values[wrong][0]:.15g}")
     return perturbation, np.where(known, place, np.nan)
 
 

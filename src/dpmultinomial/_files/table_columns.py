@@ -144,7 +144,7 @@ def censored(
         return threshold, None
     if empty := [name for name, cell in zip(names, cells, strict=True) if cell == (None, None)]:
         raise ValueError(
-            f"{empty[0]!r} has no value, but counts below {limit:g} are marked as withheld in other rows: enter the "
+            f"{empty[0]!r} has no value, but counts below {limit:.15g} are marked as withheld in other rows: enter the "
             "symbol for withheld counts if this count was also withheld, or remove the row"
         )
     return limit, None

@@ -82,7 +82,7 @@ def _whole(release: Release) -> NDArray[np.int64]:
     table = release.values.astype(np.int64)
     bad = (table != release.values) | (table < 0)
     if bad.any():
-        raise ValueError(f"values of a swapped table must be integers >= 0, got {release.values[bad][0]:g}")
+        raise ValueError(f"values of a swapped table must be integers >= 0, got {release.values[bad][0]:.15g}")
     return table
 
 

@@ -79,8 +79,8 @@ def _measurements(release: Release) -> Measurements:
     wrong = seen[~laws.take(seen).possible(values[seen])]
     if len(wrong):
         raise ValueError(
-            f"{release.names[wrong[0]]}: the released value {values[wrong[0]]:g} cannot be used, because this value is "
-            "impossible under the noise distribution"
+            f"{release.names[wrong[0]]}: the released value {values[wrong[0]]:.15g} cannot be used, because this value "
+            "is impossible under the noise distribution"
         )
     return Measurements(tree, nodes, values[known], laws.take(known))
 

@@ -212,6 +212,10 @@ def test_remarks_on_what_is_not_used():
     found = dpm.confidence(total)
     assert found.counts["b"].interval() == (14, 19)
     assert "the total is not used, except as an upper limit" in found.counts["a"].note()
+    total = {"released": 9, "noise": dpm.Laplace(scale=1.0)}
+    noisy = dpm.Release({"a": 1234567}, mechanism=dpm.DiscreteLaplace(scale=0.01), total=total)
+    said = "a: 95 % confidence interval 1234567 to 1234567 (uses this value alone; the total is not used)"
+    assert repr(dpm.confidence(noisy).counts["a"]) == said
 
 
 def test_shifting_table_is_the_same_far_above():

@@ -473,7 +473,7 @@ def test_four_noisy_cells_by_a_bootstrap():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda c: c.ask({"rank": ["a", "b"]}), ValueError, "a rank depends on the data"),
+        (lambda c: c.ask({"rank": ["a", "b"]}), ValueError, "got rank: for a rank, use posterior"),
         (lambda c: c.ask({"q": {"sum": ["a", "x"]}}), KeyError, "q: unknown name 'x'"),
         (lambda c: c.ask({"difference": ["a", "a"]}), ValueError, "the two sides must not contain the same count"),
         (lambda c: c.ask({"difference": ["a"]}), ValueError, "difference requires two sides"),
@@ -625,6 +625,8 @@ def test_a_sum_between_two_integers_has_the_nearer_one():
     rows = found.ask({"both": {"sum": ["a", "b"]}, "more": {"difference": ["a", "b"]}})
     assert rows[["lower", "upper"]].to_numpy().tolist() == [[15, 15], [5, 5]]
     assert rows["method"].tolist() == [f"tails: no value fits at this level; the nearest is {n}" for n in (15, 5)]
+    large = dpm.confidence(dpm.Release({"a": 1234567.4, "b": 5.0}, mechanism=dpm.Gaussian(sigma=0.001)))
+    assert large.ask({"sum": ["a", "b"]})["method"][0].endswith("the nearest is 1234572")
 
 
 def test_a_ratio_with_denominator_0_is_not_a_large_number():

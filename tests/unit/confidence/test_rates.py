@@ -468,3 +468,6 @@ def test_a_printed_rate_has_four_digits():
     ends = stats.binomtest(7, 20).proportion_ci(0.95, method="exact")
     rate = dpm.confidence(dpm.Release([7], mechanism=dpm.Exact(), total=20)).rates["1"]
     assert repr(rate) == f"1: 95 % confidence interval {ends.low:.4g} to {ends.high:.4g}"
+    ends = stats.binomtest(1, 20).proportion_ci(0.95, method="exact")  # 0.0012650.. and 0.2487332.., rounded outwards
+    rate = dpm.confidence(dpm.Release([1], mechanism=dpm.Exact(), total=20)).rates["1"]
+    assert repr(rate) == f"1: 95 % confidence interval {ends.low - 5e-7:.4g} to {ends.high + 5e-5:.4g}"

@@ -190,7 +190,7 @@ def test_single_counts_under_too_wide_noise_are_rejected_with_the_number_of_coun
     [
         ({}, None, None),
         ({}, "1/(1+n)", None),
-        ({}, "fitted", "fitting a prior requires at least 30 leaves, got 4 leaves: choose"),
+        ({}, "fitted", "fitting a prior requires at least 30 leaves, got 4: choose"),
         ({}, [1.0], "concentrations must be one number or 2 numbers"),
         ({}, {"r": 1.0, "t": 2.0}, None),
         ({}, {"r": 1.0}, r"one entry per level \(r, t\), got entries for r"),

@@ -195,8 +195,8 @@ class Crossed:
         if len(bad):
             node, query = bad[0].tolist()
             raise ValueError(
-                f"bounds must satisfy 0 <= lower <= upper and must contain every exact value, got {low[node, query]:g} "
-                f"to {high[node, query]:g} for the node {self.tree.names[node]} and the query {self.queries[query]}"
+                f"bounds must satisfy 0 <= lower <= upper and contain every exact value, got {low[node, query]:.15g} "
+                f"to {high[node, query]:.15g} for the node {self.tree.names[node]} and the query {self.queries[query]}"
             )
         return low, high
 

@@ -124,7 +124,7 @@ def _combined(tree: Tree, rows: Whole, values: Array, spreads: Array) -> tuple[A
     if clash.any():
         raise ValueError(
             f"{tree.names[rows[exact][clash][0]]} has several exact counts with different values, such as "
-            f"{values[exact][clash][0]:g} and {estimate[rows[exact][clash][0]]:g}: remove all but one of these counts"
+            f"{values[exact][clash][0]:.15g} and {estimate[rows[exact][clash][0]]:.15g}: keep only one of them"
         )
     return estimate, variance
 

@@ -359,7 +359,7 @@ def _possible(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, releas
     if len(bad):
         i = int(bad[0])
         raise ValueError(
-            f"no count within the bounds is consistent with the released value {released[i]:g} of "
+            f"no count within the bounds is consistent with the released value {released[i]:.15g} of "
             f"{tree.names[nodes[i]]}: check the released value, the noise and the bounds"
         )
 
@@ -380,7 +380,7 @@ def _exact(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, values: A
         if not low <= value <= high:
             ends = f"{low} or more" if high == FAR else f"{low} to {high}"
             raise ValueError(
-                f"the exact count of {tree.names[node]} is {value:g}, but must be within the bounds {ends}"
+                f"the exact count of {tree.names[node]} is {value:.15g}, but must be within the bounds {ends}"
             )
         sites["lower"][row] = sites["upper"][row] = int(value)
 

@@ -308,7 +308,7 @@ class PartOfTotal:
             i = int(np.flatnonzero(low > high)[0])
             raise _solver.Unsolved(
                 f"no count of the cell in {tree.names[i]} agrees with the bounds and the totals, which require at "
-                f"least {low[i]:g} and at most {high[i]:g}: correct the bounds or the measurements"
+                f"least {low[i]:.15g} and at most {high[i]:.15g}: correct the bounds or the measurements"
             )
         return low, high
 

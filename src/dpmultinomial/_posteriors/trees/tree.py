@@ -290,7 +290,7 @@ def _bounds(lower: ArrayLike, upper: ArrayLike | None, names: tuple[str, ...]) -
     if bad.any():
         i = int(np.argmax(bad))
         raise ValueError(
-            f"bounds must satisfy 0 <= lower <= upper, got {low[i]:g} to {high[i]:g} for the node {names[i]}"
+            f"bounds must satisfy 0 <= lower <= upper, got {low[i]:.15g} to {high[i]:.15g} for the node {names[i]}"
         )
     upper_bounds = np.where(np.isinf(high), NONE, np.where(np.isinf(high), 0.0, high).astype(np.int64))
     return low.astype(np.int64), upper_bounds.astype(np.int64)

@@ -305,9 +305,9 @@ def enough(size: int, group: str) -> None:
     group : name of the group, or empty.
     """
     if size < FEWEST:
-        called = f" of group {group!r}" if group else ""
+        called = f" in group {group!r}" if group else ""
         raise ValueError(
-            f"fitting a prior requires at least {FEWEST} leaves, got {size} leaves{called}: choose another prior, such "
+            f"fitting a prior requires at least {FEWEST} leaves, got {size}{called}: choose another prior, such "
             "as 1/(1+n)"
         )
 

@@ -467,9 +467,7 @@ def test_cells_of_a_histogram_have_widths_that_grow_by_two_fifths(last, more):
     assert tree_posterior.grid(last).tolist() == [0, 1, 2, 3, 4, 5, 6, *more]
 
 
-@pytest.mark.parametrize(
-    ("group", "words"), [("", "got 29 leaves: choose"), ("n", "got 29 leaves of group 'n': choose")]
-)
+@pytest.mark.parametrize(("group", "words"), [("", "got 29: choose"), ("n", "got 29 in group 'n': choose")])
 def test_a_prior_is_fitted_to_thirty_leaves(group, words):
     tree_posterior.enough(30, group)
     with pytest.raises(ValueError, match=f"^fitting a prior requires at least 30 leaves, {words} another prior"):
