@@ -453,7 +453,8 @@ class Confidence:
         table = self.summary().drop(columns=["level", "error"]).to_string(index=False, max_rows=24)
         found = self.notes()
         remarks = [f"{name}: {note}" for name, note in list(found.items())[:10]]
-        remarks += [f".. ({len(found) - 10:,} more remarks)"] * (len(found) > 10)
+        if (rest := len(found) - 10) > 0:
+            remarks.append(f".. ({rest:,} more remark{'s' * (rest > 1)})")
         return "\n".join(["95 % confidence intervals, without a prior", *remarks, table])
 
     def _repr_html_(self) -> str:

@@ -771,7 +771,17 @@ def test_ten_remarks_are_shown_above_the_table(number, shown):
     lines = repr(found).splitlines()
     assert lines[0] == "95 % confidence intervals, without a prior"
     assert lines[1 : shown + 1] == [f"{i + 1}: no count fits at this level; the nearest is 0" for i in range(shown)]
-    assert lines[shown + 1].split() == ["quantity", "type", "lower", "upper", "coverage", "method", "status"]
+    more = [".. (1 more remark)"] if number > shown else []
+    assert lines[shown + 1 : shown + 1 + len(more)] == more
+    assert lines[shown + 1 + len(more)].split() == [
+        "quantity",
+        "type",
+        "lower",
+        "upper",
+        "coverage",
+        "method",
+        "status",
+    ]
 
 
 @pytest.mark.parametrize(("number", "rows"), [(24, 24), (25, 24)])
