@@ -133,11 +133,11 @@ def missing(type_: str, name: str, released: float, facts: Facts, point: Facts) 
     """
     if released == released or (facts["kind"], NOUNS.get(type_)) not in PUBLISHED:
         return ""
+    if name in (point.get("tree") or {}).get("several", ()):
+        return "measured several times"
     if "threshold" in (point.get("noise") or {}):  # the noisy value is below the limit, but not necessarily the count
         return "withheld"
-    if stated := (point.get("published_as") or {}).get(name):
-        return str(stated)
-    return "measured several times" if name in (point.get("tree") or {}).get("several", ()) else "not measured"
+    return str((point.get("published_as") or {}).get(name, "not measured"))
 
 
 def headline(rows: "pd.DataFrame", facts: Facts, point: Facts) -> str:

@@ -298,6 +298,8 @@ def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
         if words["law"] != "exact" and "withheld" in settings:
             words = {"threshold": settings["withheld"]["below"], **words}
         lines.append(rules.noise_sentence(words))
+        if words["law"] != "exact" and "threshold" not in words and rows["released"].isna().any():
+            lines.append("If a cell contains a limit such as <10, the noisy value was withheld below this limit.")
     if facts["kind"] == "protected_rates":
         stated = (settings.get("family", "rates"), settings.get("covariates", []), settings.get("per"))
         lines += rules.model_sentences(*stated, settings["exposure"])

@@ -612,6 +612,10 @@ def test_a_batch_states_counts_without_a_number_and_the_prior(summed_up, tmp_pat
     told = "Each count has discrete Laplace noise of scale 2, then suppression of values below 5, independently of the "
     stated = summed_up(file=str(file), noise=NOISE, withheld={"symbol": "*", "below": 5}).assumptions
     assert any(text.startswith(told) for text in stated)
+    limit = "If a cell contains a limit such as <10, the noisy value was withheld below this limit."
+    assert limit not in summed_up(file=str(file), noise=NOISE).assumptions
+    file.write_text("table,name,value\nt,a,<8\nt,b,30\nu,a,12\nu,b,1\n", encoding="utf-8")
+    assert limit in summed_up(file=str(file), noise=NOISE).assumptions
 
 
 def told(tmp_path, **settings):
