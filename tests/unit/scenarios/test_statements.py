@@ -527,7 +527,7 @@ def test_continuous_noise_has_exactly_this_probability(shown):
         ),
         (
             {"epsilon": 0.5, "sensitivity": 1},
-            "epsilon = 0.5, sensitivity = 1 (neighbouring files: add or remove a record; epsilon = 1 to replace a rec",
+            "epsilon = 0.5 (neighbouring files: add or remove a record; epsilon = 1 to replace a record)",
         ),
         ({"noise": LAPLACE}, "Both numbers are exact"),
         (
@@ -740,9 +740,9 @@ def test_a_cost_is_stated_with_its_neighbours(point, text):
         (
             {"sensitivity": 1},
             "1,",
-            "rho = 0.5, sensitivity = 1 (neighbouring files: add or remove a record; rho = 2 to",
+            "rho = 0.5 (neighbouring files: add or remove a record; rho = 2 to",
         ),
-        ({"sensitivity": 2}, "2,", "rho = 0.5, sensitivity = 2."),
+        ({"sensitivity": 2}, "2,", "rho = 0.5 for a change of the counts by the stated sensitivity, 2."),
     ],
 )
 def test_a_stated_rho_has_the_relation_of_its_noise(sensitivity, sigma, where, shown):
