@@ -9,7 +9,7 @@ from math import comb, exp, log, sqrt
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom, chi2, norm
+from scipy.stats import beta, binom, chi2, kstest, norm
 
 from dpmultinomial._posteriors.swapping import swapped_table
 from dpmultinomial._seeding import stream
@@ -122,6 +122,33 @@ def test_the_error_of_a_median_of_draws():
     assert rows["exact"] == pytest.approx(1, abs=1e-12)
     assert rows["mc_se"] == pytest.approx(0.5 / 30 * sqrt(2 * np.pi * 4 / 100.5), rel=5e-3)
     assert np.isnan(rows["p_tables"])
+
+
+def test_draws_of_the_conjugate_posterior_by_hand(monkeypatch):
+    """Check the five tests of 500 draws from Dirichlet(1, 1, 1, 1). The sum of the logs has the mean 4 psi(1) - 4 psi(4)
+    = -22/3 and the variance 4 psi'(1) - 16 psi'(4) = 196/9 - 2 pi^2, and every cell has the distribution function 1 -
+    (1 - x)^3.
+    """
+    monkeypatch.setattr(abc, "_DRAWS", 500)
+    found = abc._draws_tested(np.zeros(4, dtype=np.int64), stream(1, "conjugate"))
+    theta = settings.posterior_draws(np.zeros((500, 4), dtype=np.int64), stream(1, "conjugate"))
+    sd = sqrt(196 / 9 - 2 * np.pi**2)
+    z = (np.log(theta).sum(axis=1).mean() + 22 / 3) / sd * sqrt(500)
+    p_values = [kstest(theta[:, i], lambda x: 1 - (1 - x) ** 3).pvalue for i in range(4)] + [2 * norm.sf(abs(z))]
+    assert found["p value of draws"] == pytest.approx(min(1.0, 5 * min(p_values)))
+    assert found["sees concentration"] == pytest.approx((norm.isf(1e-5) + norm.ppf(0.9)) / (sd * sqrt(500)))
+
+
+def test_the_detection_limit_of_swapped_tables_is_that_of_twelve_tests():
+    """Check two records that are exchanged with probability e = p^2/(p^2 + q^2), which is 1/10 at p = 1/4. The level is
+    1e-4, divided by 12 tests, by two tests of a row and by two sides. The default run has 6 + 5 tests in a row.
+    """
+    original = np.array([[1, 0], [0, 1]])
+    less = 0.2475**2 / (0.2475**2 + 0.7525**2)  # p smaller by 1 %
+    information = 1000 * ((0.1 - less) ** 2 / 0.1 + (0.1 - less) ** 2 / 0.9) / 0.01**2
+    p_value, sees = phi_density.tables_tested(np.repeat([0, 1], [100, 900]), original, 0.25)
+    assert p_value == pytest.approx(1)
+    assert sees == pytest.approx((norm.isf(1e-4 / 12 / 4) + norm.ppf(0.9)) / sqrt(information))
 
 
 def test_odds_ratio_and_names():
@@ -259,6 +286,24 @@ def test_bars_are_as_many_as_asked_and_cover_the_curve():
     assert single["phi"] == pytest.approx(16)
     known = table[table["kind"].isin(["rate", "phi", "limit", "attenuation exact"])]
     assert known["mc_se"].tolist() == [0, 0, 0, 0]
+    error = table[table["x"].isna()].set_index("kind")["mc_se"]
+    # in units of 1/15, 20 values each of 13, 15 and 16 have the mean 44/3 and squared deviations 25/9, 1/9 and 16/9
+    assert error["attenuation"] == pytest.approx(sqrt(20 * 42 / 9 / 59 / 60) / 15)
+    tables = np.array([[last, 50 - last], [50 - last, last]]).reshape(4, -1).T
+    p = settings.posterior_draws(np.repeat(tables, 10, axis=0), stream(7, "bars"))
+    medians = np.median((p[:, 0] * p[:, 3] / (p[:, 1] * p[:, 2])).reshape(20, 30), axis=1)
+    assert error["median swapped"] == pytest.approx(np.std(medians, ddof=1) / sqrt(20))
+
+
+def test_limits_of_phi_leave_two_and_a_half_percent_on_each_side():
+    """Check phi under Dirichlet(2, 2, 2, 2), where phi is a ratio of the odds of two independent Beta(2, 2) shares."""
+    table = phi_by_rate.phi_by_rate(thetas=[[0.25] * 4], totals=[4], rates=[0.0])
+    found = table[table["x"].isna()].set_index("kind")["y"]
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    b = (1 + nodes) / 2
+    for kind, below in (("lower", 0.025), ("median", 0.5), ("upper", 0.975)):
+        inside = beta.cdf(found[kind] * b / (1 - b + found[kind] * b), 2, 2)
+        assert weights @ (beta.pdf(b, 2, 2) * inside) / 2 == pytest.approx(below, abs=1e-6)
 
 
 def test_every_class_is_audited_up_to_twenty_records():
