@@ -125,9 +125,9 @@ def test_the_error_of_a_median_of_draws():
 
 
 def test_draws_of_the_conjugate_posterior_by_hand(monkeypatch):
-    """Check the five tests of 500 draws from Dirichlet(1, 1, 1, 1). The sum of the logs has the mean 4 psi(1) - 4 psi(4)
-    = -22/3 and the variance 4 psi'(1) - 16 psi'(4) = 196/9 - 2 pi^2, and every cell has the distribution function 1 -
-    (1 - x)^3.
+    """Check the five tests of 500 draws from Dirichlet(1, 1, 1, 1). The sum of the logs has the mean -22/3, which is 4
+    psi(1) - 4 psi(4), and the variance 4 psi'(1) - 16 psi'(4) = 196/9 - 2 pi^2. Every cell has the distribution
+    function 1 - (1 - x)^3.
     """
     monkeypatch.setattr(abc, "_DRAWS", 500)
     found = abc._draws_tested(np.zeros(4, dtype=np.int64), stream(1, "conjugate"))

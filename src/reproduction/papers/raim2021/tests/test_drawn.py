@@ -652,6 +652,10 @@ def test_tests_of_the_accepted_candidates():
     # a z test of log p: 100 candidates with odds 1 have the information 100
     needed = norm.isf(1e-4 / 2) + norm.ppf(0.9)
     assert share["sees"] == f"acceptance rate by {100 * needed / 10:.2g} %"
+    steep = agreement.accept_reject(pd.concat([parts[0], parts[1].assign(y=[2.0, 0.0]), *parts[2:]]).assign(**NORMAL))
+    assert (
+        steep[0]["sees"] == f"acceptance rate by {100 * needed / (100 / 3) ** 0.5:.2g} %"
+    )  # h* = 2, so the odds are 1/3
     assert follow["ours"] > 0.99
     assert follow["sees"].startswith("scale of the base by ")
     late = pd.concat([*parts[:2], parts[2].assign(u=accepted**0.25), parts[3]]).assign(**NORMAL)

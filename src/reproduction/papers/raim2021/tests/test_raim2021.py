@@ -572,6 +572,10 @@ def test_laws_of_the_statistics_where_nothing_is_censored():
         assert rows["law_sd"].to_numpy() == pytest.approx([sd] * 2, rel=1e-6)
         assert rows["mean"].to_numpy() == pytest.approx([mean] * 2, abs=4 * sd / 300**0.5)
         assert rows["sd"].to_numpy() == pytest.approx([sd] * 2, rel=0.2)  # 4 of its standard errors, 1/sqrt(600)
+        # the distance between the distribution functions is phi(1) for 100 % of the sd, and phi(0) mean/sd for the mean
+        apart = stats.norm.pdf(1) if name == "s_mean" else stats.norm.pdf(0) * mean / sd
+        needed = stats.kstwo.isf(1e-4 / 2, 300) + stats.norm.ppf(0.9) / (2 * 300**0.5)
+        assert rows["seen"].to_numpy() == pytest.approx([needed / apart] * 2, rel=1e-6)
         assert (rows["p_value"] > 1e-3).all()
 
 
