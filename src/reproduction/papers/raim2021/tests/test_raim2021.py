@@ -480,6 +480,19 @@ def test_counts_in_turn_and_jointly():
     assert np.abs(table["in_turn"] - table["joint"]).sum() / 2 == pytest.approx(0.184, abs=0.0006)
 
 
+def test_normalising_constants_are_densities_of_the_release():
+    """Check the log of the two densities of a released mean and sum of squares of four records from N(0, 1), each with
+    Laplace noise of scale 2. The mean is N(0, 1/4), and the sum of squares is chi-squared with 3 degrees of freedom.
+    """
+    wanted = 0.0
+    for law, z, x in (
+        (stats.norm(scale=0.5), 0.7, np.linspace(-6, 6, 40_001)),
+        (stats.chi2(3), 5.0, np.linspace(0, 90, 400_001)),
+    ):
+        wanted += np.log(np.trapezoid(law.pdf(x) * stats.laplace.pdf(z - x, scale=2), x))
+    assert statistics_laws._log_psi(4, 0.7, 5.0, 2.0) == pytest.approx(wanted, abs=1e-6)
+
+
 def test_level_of_the_joint_test():
     """Check the critical value of |z| in a joint test of five moments at level 0.01. It is 3.265, the 0.999 quantile of
     Student's t distribution with 49 degrees of freedom.
