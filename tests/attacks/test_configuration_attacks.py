@@ -242,7 +242,7 @@ def test_torn_records_of_snakemake_are_taken_away_with_what_they_spoke_for(folde
         ({"s": {"epsilon": 1, "delta": 0.9999}}, r"budgets\.s\.delta: must be <= 0\.0001"),
         ({"s": {"epsilon": "1"}}, r"budgets\.s\.epsilon: must be a number"),
         ({"s": {}}, r"budgets\.s: must contain epsilon"),
-        ({"s": 3}, r"budgets\.s: must contain epsilon|budgets\.s: 3 is not keys and values"),
+        ({"s": 3}, r"budgets\.s: must contain epsilon|budgets\.s: 3 is not a mapping with entries"),
         ({"S": {"epsilon": 1}}, r"budgets\.S: the name of a source|budgets: 'S' is not a valid name"),
         ({"s": {"epsilon": -1.0}, "t": {"delta": 1e-6}}, r"2 mistakes|budgets\.t"),
     ],

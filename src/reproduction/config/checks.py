@@ -214,8 +214,9 @@ def checked(
         If the declarations of two papers conflict.
     """
     if errors := sorted(user_files.mistakes(settings)):  # this check runs before a rule of any paper opens a named file
+        noun = "mistake" if len(errors) == 1 else "mistakes"
         raise config.ConfigError(
-            f"{len(errors)} confidential files are named where only public files are allowed; nothing was run.\n"
+            f"{len(errors)} {noun} in the configuration; nothing was run.\n"
             + "\n".join(f"  {place}: {why}" for place, why in errors)
         )
     allowed = schema_of(papers)

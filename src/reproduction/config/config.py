@@ -134,7 +134,9 @@ def _rule(error: Any) -> str:
     value, rule = error.instance, error.validator_value
     match error.validator:
         case "minLength" | "pattern" if not str(value).strip():
-            return f"{value!r} is not allowed: the value must not be empty"
+            return f"{value!r} is not allowed: the text must not be empty"
+        case "pattern" if re.fullmatch(r"\^[a-z]+\$", rule):
+            return f"{value!r} is not allowed: the only text that is allowed is {rule[1:-1]}"
         case "propertyNames" | "pattern":
             return (
                 f"{value!r} is not a valid name: a name must consist of lower-case letters, digits and _ and must "
@@ -154,7 +156,11 @@ def _rule(error: Any) -> str:
             sign = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}[error.validator]
             return f"{_shown(value)} is not allowed: the value must be {sign} {rule}"
         case "minItems" | "maxItems":
-            return f"{_shown(value)} has {len(value)} entries, but the {error.validator[:3]}imum is {rule}"
+            return (
+                f"{_shown(value)}: the number of entries is {len(value)}, but the {error.validator[:3]}imum is {rule}"
+            )
+        case "maxLength":
+            return f"{_shown(value)}: the number of characters is {len(value)}, but the maximum is {rule}"
         case "uniqueItems":
             return f"{value!r} contains a duplicate"
         case _:
@@ -174,17 +180,20 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 def _kinds(kinds: str | list[str]) -> str:
     names = {"integer": "an integer", "number": "a number", "string": "text", "boolean": "true or false"}
-    names |= {"array": "a list", "object": "keys and values", "null": "empty"}
+    names |= {"array": "a list", "object": "a mapping with entries of the form key: value", "null": "empty"}
     return " or ".join(names[k] for k in ([kinds] if isinstance(kinds, str) else kinds))
 
 
 def _hint(value: Any, kinds: str | list[str]) -> str:
-    if isinstance(value, str) and {"number", "integer"} & set([kinds] if isinstance(kinds, str) else kinds):
-        if re.match(_SCIENTIFIC, value):
-            return f"; YAML reads {value} as a string: write {float(value)!r}, or use a decimal point as in 1.0e-3"
+    known = {kinds} if isinstance(kinds, str) else set(kinds)
+    if isinstance(value, str) and {"number", "integer"} & known:
         try:
-            float(value)
+            number = float(value)
         except ValueError:
             return ""
+        if not isfinite(number) or not ("number" in known or number.is_integer()):
+            return ""
+        if re.match(_SCIENTIFIC, value):
+            return f"; YAML reads {value} as a string: write {number if 'number' in known else int(number)!r}"
         return "; write the number without quotation marks"
     return "; the number must be finite" if isinstance(value, float) and not isfinite(value) else ""
