@@ -406,7 +406,7 @@ KINDS = ("sum", "difference", "ratio", "share", "probability", "rank")
 NAN = float("nan")
 _CLOSE = "because its denominator can be close to 0"
 _FAR = 0.1  # smallest denominator among the draws, relative to its mean, that is far from 0
-_ZERO = "the ratio is not defined, because its denominator is 0 with probability 1"
+_ZERO = "the ratio is not defined, because its denominator is certainly or almost certainly 0"
 Found = TypeVar("Found")
 Row = tuple[str, float, float, float, float, Accuracy]  # quantity, mean, sd, lower, upper, accuracy
 

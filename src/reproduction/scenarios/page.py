@@ -98,7 +98,8 @@ def _protected_tables(settings: Mapping[str, Any], kind: str) -> list[str]:
     given = noise if isinstance(noise, Mapping) else {} if noise else settings
     unit = next((key for key in ("epsilon", "rho") if given.get(key) is not None), "")
     if unit:
-        stated = f"The noise of each table is that of {unit} = {given[unit]:.12g}, as stated in the settings."
+        twice = " for the total and again for the counts" if kind == "additive_counts" else ""
+        stated = f"The noise of each table is that of {unit} = {given[unit]:.12g}{twice}, as stated in the settings."
     elif not noise and kind in NOISE_IN_FILE:
         stated = NOISE_IN_FILE[kind]
     else:

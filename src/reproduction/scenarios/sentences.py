@@ -214,6 +214,8 @@ def assumptions(facts: Facts, point: Facts) -> list[str]:
     asked = (facts["settings"].get("questions") or {}).values()
     if point.get("among") or any({"ratio", "share"} & set(question) for question in asked):
         sentences.append("Shares among some names, and ratios, are given that their denominators are not 0.")
+    if any("rank" in question for question in asked):
+        sentences.append("Ranks begin with the largest value; tied values have the better rank.")
     if facts["settings"].get("about") == "rates" and any("about" not in question for question in asked):
         sentences.append("Questions without the key 'about' refer to the counts of the file.")
     about = {*point.get("groups", ()), *(question.get("about") for question in asked)}

@@ -200,7 +200,7 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
         assumptions=["Each table is analysed with the same settings.", *_assumed(facts, rows)],
         accuracy=[
             *(
-                f"The numbers of {n:,}{of_all} table{'s' * (n > 1)} are {sentences.STATUS_TEXT[status]}."
+                f"The numbers of {n:,}{of_all} table{'s' * (n > 1)} are {_STATUS_TEXT[status]}."
                 for status, n in statuses.items()
             ),
             *_few_areas(facts["kind"], statuses),
@@ -214,6 +214,10 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
     )
 
 
+# of approximate numbers, the error is not always known
+_STATUS_TEXT = {**sentences.STATUS_TEXT, "approximate": "approximate (see the column error)"}
+
+
 def _line_of_table(row: dict[Any, Any], kind: str, point: sentences.Facts) -> Line:
     """Return a row of a batch, in which a cell of the released values is empty only if there is no such value."""
     line = _line(row, ["table"], {"kind": ""}, point)
@@ -225,11 +229,10 @@ def _few_areas(kind: str, statuses: Mapping[str, int]) -> list[str]:
     """Return a sentence about the accuracy of the rates in tables with few areas. The list is empty for other kinds."""
     if kind != "protected_rates" or "approximate" not in statuses:
         return []
-    from dpmultinomial._inference.rates import COVERAGE, FEW_AREAS, FEWEST_AREAS  # only such a batch needs this import
+    from dpmultinomial._inference.rates import COVERAGE, FEW_AREAS  # only such a batch needs this import
 
     return [
-        f"In a table with fewer than {FEW_AREAS} areas, intervals may be too short ({COVERAGE} for {FEW_AREAS} areas); "
-        f"with fewer than {FEWEST_AREAS} areas, no error is stated."
+        f"In a table with fewer than {FEW_AREAS} areas, intervals may be too short ({COVERAGE} for {FEW_AREAS} areas)."
     ]
 
 
@@ -304,9 +307,11 @@ def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
         stated = (settings.get("family", "rates"), settings.get("covariates", []), settings.get("per"))
         lines += rules.model_sentences(*stated, settings["exposure"])
     if settings.get("epsilon") is not None and not noise:
-        change = settings.get("sensitivity")
-        more = f" and sensitivity {change:.12g}" if change else ""
-        lines.append(f"The noise is that of epsilon = {settings['epsilon']:.12g}{more}.")
+        if facts["kind"] == "additive_counts":
+            lines.append(f"{rules.noise_text(1 / settings['epsilon'], settings.get('support'))}.")
+        else:
+            change = f"sensitivity {settings.get('sensitivity', 2.0):.12g}"
+            lines.append(f"The noise is that of epsilon = {settings['epsilon']:.12g} and {change}.")
     elif not noise and facts["kind"] in NOISE_IN_FILE:
         lines.append(NOISE_IN_FILE[facts["kind"]])
     if limits := facts["kind"] == "noisy_counts" and rules.limits_text(settings.get("bounds") or {}):

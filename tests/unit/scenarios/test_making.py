@@ -542,7 +542,7 @@ def test_tables_of_a_batch_are_counted_with_the_reasons_of_the_rejected_ones(mon
     assert summary.summarise(making.Files(Path("results/mine"))).headline.endswith("rejected, in whole or in part: 1.")
     settings |= {"noise": None, "epsilon": 0.5}
     told = summary.summarise(making.Files(Path("results/mine"))).assumptions
-    assert "The noise is that of epsilon = 0.5." in told
+    assert "The noise is that of epsilon = 0.5 and sensitivity 2." in told  # the default
 
 
 RULES = {name: importlib.import_module(f"reproduction.scenarios.{name}.rules") for name in kind.discover()}

@@ -238,6 +238,8 @@ def test_shares_and_ratios_are_stated_to_be_conditional(shown):
     assert sentence in shown(counts={"a": 3, "b": 1}, noise=noise, questions={"r": {"ratio": ["a", "b"]}})
     assert sentence in shown(counts={"a": 3, "b": 1, "c": 9}, noise=noise, total=13, among=["a", "b"])
     assert sentence not in shown(counts={"a": 3, "b": 1}, noise=noise, questions={"d": {"difference": ["a", "b"]}})
+    ranked = shown(counts={"a": 3, "b": 1}, noise=noise, questions={"r": {"rank": {"of": "all", "top": 1}}})
+    assert "\nRanks begin with the largest value; tied values have the better rank.\n" in ranked
 
 
 @pytest.mark.parametrize(
@@ -474,7 +476,8 @@ def test_naive_rates_and_batches_have_the_unit_of_the_rates(shown, family):
     assert ("%" in line(text, "t ")) == (family == "shares")
     assert ("Given its rate, a count is Poisson; rates are per 100,000 births." in text) == (family == "rates")
     assert "on average over areas, and not in each area." in text
-    assert "for 50 areas); with fewer than 12 areas, no error is stated." in text
+    assert "The numbers of 1 table are approximate (see the column error).\n" in text
+    assert "intervals may be too short (measured coverage 0.93 for 50 areas).\n" in text
     assert "Each count has discrete Gaussian noise with parameter sigma 2, independently of the other counts." in text
 
 

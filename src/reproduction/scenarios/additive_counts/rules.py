@@ -75,10 +75,14 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return a sentence that states how the counts are assumed to have been released."""
-    scale = f"{point['noise']['scale']:g}"
     ties = f" (ties: {point['ties']})" if point["algorithm"] == "3" else ""
-    bound = f" between -{point['noise_bound']} and {point['noise_bound']}" if "noise_bound" in point else ""
     return [
-        f"Discrete Laplace noise of scale {scale}{bound} was added to the total and to every count; algorithm "
-        f"{point['algorithm']}{ties} then made the counts non-negative and consistent with the total."
+        f"{noise_text(point['noise']['scale'], point.get('noise_bound'))}; algorithm {point['algorithm']}{ties} then "
+        "made the counts non-negative and consistent with the total."
     ]
+
+
+def noise_text(scale: float, bound: int | None) -> str:
+    """Return a description of the noise, without the full stop. The bound is omitted if it was not stated."""
+    limits = f" between -{bound} and {bound}" if bound else ""
+    return f"Discrete Laplace noise of scale {scale:.12g}{limits} was added to the total and to every count"

@@ -98,3 +98,16 @@ def test_mistakes(change, said):
     with pytest.raises(config.ConfigError) as caught:
         scenario_settings.single("mine", {k: v for k, v in asked.items() if v is not None}, kind.discover())
     assert said in str(caught.value)
+
+
+def test_a_batch_states_its_noise_for_the_total_and_for_the_counts(tmp_path):
+    """The noise of epsilon = 0.5 has the scale 2, and is added to the total and to the counts."""
+    file = tmp_path / "many.csv"
+    file.write_text("table,name,value\nt,a,3\nt,b,5\n", encoding="utf-8")
+    found = page.write(made(tmp_path, file=str(file), epsilon=0.5, support=40), tmp_path / "page.html")
+    stated = "Discrete Laplace noise of scale 2 between -40 and 40 was added to the total and to every count"
+    assert f"{stated}." in found.assumptions
+    protected = "The noise of each table is that of epsilon = 0.5 for the total and again for the counts, as stated in "
+    assert page.protected(found, {})[0] == f"{protected}the settings."
+    single = page.write(made(tmp_path, released={"a": 3, "b": 5}, epsilon=0.5, support=40), tmp_path / "page.html")
+    assert any(text.startswith(f"{stated}; algorithm 3 ") for text in single.assumptions)
