@@ -224,7 +224,8 @@ def assumptions(facts: Facts, point: Facts) -> list[str]:
     if prior := point.get("prior"):
         text = getattr(rules, "prior_text", prior_text)(prior)
         known = isinstance(point.get("total"), int)  # a known total has no prior
-        sentences.append(f"Prior: {re.sub('^flat on the total[,;] ', '', text) if known else text}.")
+        text = re.sub("^flat on the (total|count of the root)([,;] |$)", "", text) if known else text
+        sentences += [f"Prior: {text}."] if text else []
     if cost := cost_text(point):
         sentences.append(cost)
     return sentences
@@ -299,7 +300,8 @@ def _prior_law_text(words: Mapping[str, Any]) -> str:
     law = words.get("law")
     if law == "splits":
         concentrations = words.get("concentrations", {})
-        each = listed([f"{value:.4g} at {level_text(level)}" for level, value in concentrations.items()])
+        if not (each := listed([f"{value:.4g} at {level_text(level)}" for level, value in concentrations.items()])):
+            return "flat on the count of the root"  # a tree with a single node
         fitted = words.get("fitted_on")
         how = f", fitted to {fitted['nodes']:,} of the {fitted['of']:,} nodes of the tree" if fitted else ""
         return (

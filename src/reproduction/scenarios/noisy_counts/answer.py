@@ -4,7 +4,7 @@ the rates are those in the population from which the file was sampled.
 The posterior of a tree of counts has one row per node, with least-squares estimates and the names of the levels.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -120,7 +120,10 @@ def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
             "the key 'among' must not be set for a tree: remove the key, and use a question with the key 'share' to "
             "compute a share"
         )
-    table, facts_of_tree = tree_rows(law, settings["level"]), {**facts, **tree_facts(law)}
+    table, facts_of_tree = (
+        tree_rows(law, settings["level"]),
+        {**facts, **tree_facts(law, facts.get("published_as", ()))},
+    )
     result = standard.answer(
         found, case, facts=facts_of_tree, released={}, about="counts", table=table, accuracy=law.accuracy
     )
@@ -304,12 +307,13 @@ def tree_rows(law: TreeLaw, level: float) -> pd.DataFrame:
     return frame
 
 
-def tree_facts(law: TreeLaw) -> dict[str, Any]:
+def tree_facts(law: TreeLaw, published: Collection[str] = ()) -> dict[str, Any]:
     """Return metadata about a tree: the number of nodes and the number of measurements at each level, and the prior.
 
     Parameters
     ----------
     law : joint posterior of all counts.
+    published : names of the counts that are published as bounds.
     """
     tree = law.tree
     nodes = np.bincount(tree.depth, minlength=len(tree.levels)).tolist()
@@ -321,7 +325,7 @@ def tree_facts(law: TreeLaw) -> dict[str, Any]:
         ],
         "measured_more_than_once": int((times > 1).sum()),
         "several": [tree.names[i] for i in np.flatnonzero(times > 1)[:_LISTED]],
-        "not_measured": int((times == 0).sum()),
+        "not_measured": sum(tree.names[i] not in published for i in np.flatnonzero(times == 0)),
     }
     prior: Any = law.facts["prior"]
     if "concentrations" in law.facts:

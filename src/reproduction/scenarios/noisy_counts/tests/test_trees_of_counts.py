@@ -169,6 +169,26 @@ def test_a_page_and_the_screen_show_least_squares_and_say_what_is_assumed(made, 
     assert line.least_squares in shown
 
 
+def test_published_ranges_are_not_called_unmeasured(made):
+    text = "name,value,parent\ns,40,\na,<10,s\nb,20-30,s\nc,,s\n"
+    assert "\n1 count was not measured.\n" in "\n".join(summarise(made(text, noise="exact")).assumptions)
+
+
+@pytest.mark.parametrize(
+    ("text", "total", "prior"),
+    [
+        ("name,value,parent\ns,40,\n", None, ["Prior: flat on the count of the root."]),
+        ("name,value,parent\ns,40,\n", 40, []),
+        ("name,value,parent\ns,40,\na,9,s\nb,30,s\n", 40, ["Prior: each count is split among its children"]),
+    ],
+)
+def test_a_known_root_has_no_prior_and_a_single_node_has_no_concentration(made, text, total, prior):
+    said = summarise(made(text, noise={"law": "laplace", "scale": 2}, total=total)).assumptions
+    said = [one for one in said if one.startswith("Prior")]
+    assert len(said) == len(prior)
+    assert all(one.startswith(start) for one, start in zip(said, prior, strict=True))
+
+
 def test_a_contradiction_is_among_the_warnings(made):
     many = "".join(f"k{i},{100 * (i % 2)},south,county,1\n" for i in range(30))
     text = TREE.replace("c,3,south,county,1\nd,2,south,county,1\n", many)
