@@ -14,6 +14,8 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from math import isfinite
 from typing import NoReturn, TypeVar
 
 Part = TypeVar("Part")
@@ -178,6 +180,22 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 LEAST_P = 1e-12  # a smaller p-value is stated as a bound, because tail probabilities of sums are upper bounds
+
+
+def limits(lower: float, upper: float, digits: int = 6) -> str:
+    """Return the limits of an interval as text, such as ``0.1 .. 2.5``, rounded outwards. The text has all digits
+    before the decimal point, and at least `digits` significant digits. An excess of less than 1e-12 of a limit, which
+    may be due to rounding errors, is ignored.
+    """
+    return f"{_rounded(lower, 1e-12, ROUND_FLOOR, digits)} .. {_rounded(upper, -1e-12, ROUND_CEILING, digits)}"
+
+
+def _rounded(end: float, inside: float, way: str, digits: int) -> str:
+    if not isfinite(end):
+        return f"{end:g}"
+    size = max(digits, len(f"{abs(end):.0f}"))
+    moved = Decimal(end + inside * abs(end))
+    return f"{float(Context(prec=size, rounding=way).create_decimal(moved)):.{size}g}"
 
 
 def p_value(value: float) -> str:

@@ -30,6 +30,8 @@ FEW_AREAS = 50  # with fewer areas, intervals of the rates are too short on aver
 COVERAGE = "measured coverage 0.93"  # of nominal 95 %, as in docs/methods/rates.tsv
 FEWEST_AREAS = 12  # with fewer areas, the error of the integration is not known
 NEGLECTED = 1e-12
+_MOST_COUNTS = 5_000_000  # largest listed value of a count that was not measured
+_LARGEST_MEAN = 1e18  # of a Poisson distribution whose draws are 64-bit integers
 EVIDENCE = 10.0  # smallest Bayes factor at which a shape that depends on the exposure is reported
 _LOG_MASS = (40.0, 160.0, 640.0)
 _SHAPE = {"rates": "log shape", "shares": "log concentration"}
@@ -384,7 +386,11 @@ class RegressionPosterior(Posterior):
 
         def joint(size: int, rng: np.random.Generator) -> NDArray[Any]:
             drawn = rates.draw(size, rng)[0]
-            return rng.binomial(sizes.astype(np.int64), drawn) if binomial else rng.poisson(drawn * sizes)
+            return (
+                rng.binomial(sizes.astype(np.int64), drawn)
+                if binomial
+                else rng.poisson(np.minimum(drawn * sizes, _LARGEST_MEAN))
+            )
 
         return Quantities(labels, one, joint=joint)
 
@@ -497,15 +503,20 @@ class RegressionPosterior(Posterior):
 
         return Quantities(names, one, joint=lambda size, rng: self._draw(size, rng)["counts"], numbers=columns)
 
-    def _unmeasured_count(self, i: int) -> tuple[NDArray[np.int64], Array]:
-        """Return the possible true counts of an area for which no count was measured, and their probabilities."""
+    def _unmeasured_count(self, i: int) -> tuple[Array, Array]:
+        """Return the possible true counts of an area for which no count was measured, and their probabilities. Counts
+        in the long upper tail are represented by the value infinity.
+        """
         nodes = zip(np.exp(self.areas.log_node[i]), self.areas.exposure[i], strict=True)
         high = 1000 / self.areas.exposure[i].min() + 20 * float(self._rates.law(i).quantile(0.999))  # tails can be long
-        laws = [(weight, *self._rates.predicted(i, float(e), high * e)) for weight, e in nodes if weight > 0]
+        laws = [
+            (weight, *self._rates.predicted(i, float(e), min(high * e, _MOST_COUNTS))) for weight, e in nodes if weight
+        ]
         probabilities = np.zeros(1 + max(int(values[-1]) for _, values, _ in laws))
         for weight, values, p in laws:
             probabilities[values] += weight * p
-        return np.arange(len(probabilities)), probabilities
+        beyond = max(1.0 - float(probabilities.sum()), 0.0)
+        return np.append(np.arange(len(probabilities)), np.inf), np.append(probabilities, beyond * (beyond > NEGLECTED))
 
     def _unmeasured_moments(self, i: int) -> tuple[float, float]:
         """Return the mean and the standard deviation of the true count of an area for which no count was measured. The
@@ -563,7 +574,7 @@ class RegressionPosterior(Posterior):
             counts[:, i] = (
                 rng.binomial(exposure.astype(np.int64), rates[:, i])
                 if binomial
-                else rng.poisson(rates[:, i] * exposure)
+                else rng.poisson(np.minimum(rates[:, i] * exposure, _LARGEST_MEAN))
             )
         user = np.column_stack([parameters[:, 0], parameters[:, 1:] @ self.areas.design.user().T])
         return {"rates": rates, "counts": counts, "parameters": user}
@@ -632,8 +643,8 @@ class RegressionPosterior(Posterior):
 
 
 class _Unmeasured(Discrete):
-    """Count of an area for which no count was measured. The values omit a part of the long upper tail, so the mean and
-    the standard deviation are computed from those of the rate.
+    """Count of an area for which no count was measured. The value infinity represents the long upper tail, so the mean
+    and the standard deviation are computed from those of the rate.
 
     Parameters
     ----------
@@ -642,7 +653,7 @@ class _Unmeasured(Discrete):
     **about : name, type and accuracy.
     """
 
-    def __init__(self, values: NDArray[np.int64], probabilities: Array, mean: float, sd: float, **about: Any) -> None:
+    def __init__(self, values: Array, probabilities: Array, mean: float, sd: float, **about: Any) -> None:
         super().__init__(values, probabilities, **about)
         self._moments = mean, sd
 

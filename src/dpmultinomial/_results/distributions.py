@@ -13,6 +13,7 @@ from scipy.optimize import minimize_scalar
 
 from .. import _checks
 from .._accuracy import LEVEL, Accuracy
+from .._printing import limits
 
 Array = NDArray[np.float64]
 TYPES = ("count", "share", "rate", "parameter", "question")
@@ -151,8 +152,8 @@ class Marginal(ABC):
 
     def __repr__(self) -> str:
         lower, upper = self.interval()
-        mean, lower, upper = (f"{x:.6g}" if abs(x) < 1e6 else f"{x:.0f}" for x in (self.mean(), lower, upper))
-        numbers = f"mean {mean}, sd {self.sd():.3g}, {100 * LEVEL:g} % interval {lower} .. {upper}"
+        mean = f"{self.mean():.6g}" if abs(self.mean()) < 1e6 else f"{self.mean():.0f}"
+        numbers = f"mean {mean}, sd {self.sd():.3g}, {100 * LEVEL:g} % interval {limits(lower, upper)}"
         return f"{self.type} {self.name}: {numbers}, {self.accuracy.status}"
 
 
@@ -326,7 +327,8 @@ class Draws(Marginal):
     draws : float64 (n,) or (chains, n).
     name, type, accuracy : attributes of every `Marginal`.
     tails : tail indices of the distribution from which the draws come, at its lower and its upper end. A moment of the
-        order of a tail index, or of a higher order, does not exist; the moments of the draws themselves are finite.
+        order of a tail index, or of a higher order, does not exist; the moments of the draws themselves are finite. NaN
+        if the tails are not known, so the mean and the standard deviation are not stated.
     """
 
     _no_density = _no_mass = (
@@ -348,9 +350,9 @@ class Draws(Marginal):
 
     def mean(self) -> float:
         """Return the mean of the draws of the quantity. If the distribution has no finite mean, return an infinite
-        number, or NaN if both tails are too long.
+        number, or NaN if both tails are too long or not known.
         """
-        low, high = (tail <= 1 for tail in self.tails)
+        low, high = (not tail > 1 for tail in self.tails)
         if low or high:
             return float("nan") if low and high else -np.inf if low else np.inf
         return float(self.draws.mean())
@@ -359,6 +361,8 @@ class Draws(Marginal):
         """Return the standard deviation of the draws of the quantity, or infinity if the distribution has no finite
         variance.
         """
+        if np.isnan(self.tails).any():
+            return float("nan")
         return np.inf if min(self.tails) <= 2 else float(self.draws.std(ddof=1))
 
     def cdf(self, x: ArrayLike) -> Array:

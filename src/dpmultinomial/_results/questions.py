@@ -422,13 +422,10 @@ def _heavy(law: Draws, tails: tuple[float, float], why: str) -> Draws:
     why : reason.
     """
     what = "standard deviation" if min(tails) > 1 else "mean"
-    state = replace(law.accuracy, error=NAN, reason=_with_reason(f"the {what} {why}", law.accuracy.reason))
+    drawn = law.accuracy.reason.split("; error")[0]  # the reason without the meaning of the error
+    reason = "; ".join(filter(None, (f"the {what} {why}", drawn)))
+    state = replace(law.accuracy, error=NAN, reason=reason)
     return Draws(law.draws, name=law.name, type=law.type, accuracy=state, tails=tails)
-
-
-def _with_reason(text: str, reason: str) -> str:
-    """Return a reason for an accuracy status that begins with `text` and omits the meaning of the error."""
-    return "; ".join(filter(None, (text, reason.split("; error")[0])))
 
 
 class Asked:
@@ -631,9 +628,7 @@ class Asked:
             return _heavy(law, (np.inf, shape), f"of this ratio is infinite, {_CLOSE}")
         if np.abs(bottom).min() > _FAR * np.abs(bottom.mean()):
             return law
-        doubt = f"the mean or the standard deviation of this ratio may be infinite, {_CLOSE}"
-        law.accuracy = replace(law.accuracy, error=NAN, reason=_with_reason(doubt, law.accuracy.reason))
-        return law
+        return _heavy(law, (NAN, NAN), f"of this ratio is not stated: it may be infinite, {_CLOSE}")
 
     def _state(self, undefined: float) -> Accuracy:
         if undefined <= 0:

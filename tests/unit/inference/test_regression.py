@@ -255,6 +255,17 @@ def test_moments_of_a_count_without_a_measurement(family):
     assert row["sd"] ** 2 == pytest.approx(inside + e**2 * rate.variance(), rel=1e-9)
 
 
+def test_a_count_whose_upper_tail_is_not_listed_has_no_bound(monkeypatch):
+    """Of the values 0, 1, .., only those up to a limit are listed; the probability of the others is at infinity."""
+    release = dpm.Release({"a": 3.0, "b": 1.0, "c": 2.0, "d": np.nan}, mechanism=dpm.Exact())
+    full = dpm.posterior(release, prior=dpm.Regression([10] * 4)).counts["d"]
+    monkeypatch.setattr(rates, "_MOST_COUNTS", 5)
+    short = dpm.posterior(release, prior=dpm.Regression([10] * 4)).counts["d"]
+    assert short.cdf(np.arange(6)) == pytest.approx(full.cdf(np.arange(6)), rel=1e-9)
+    assert full.cdf(5) < 0.975
+    assert short.interval() == (full.interval()[0], np.inf)
+
+
 def test_areas_without_exposure_or_measurement():
     data = DATA.copy()
     data.loc["area 5", "births"] = 0.0

@@ -40,7 +40,7 @@ from scipy.special import gammainc, gammaincc, ndtr
 from ... import _accuracy, _checks
 from ..._accuracy import LEVEL, Accuracy, of_chains, summary_frame
 from ..._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
-from ..._printing import p_value
+from ..._printing import limits, p_value
 from . import _statistics_sampler
 from .normal_model import Prior, released
 
@@ -634,9 +634,10 @@ class CensoredPosterior:
 
     def __repr__(self) -> str:
         rows = self.summary().iloc[:2]
+        ends = rows[["lower", "upper"]].to_numpy(dtype=float).tolist()
         lines = [
-            f"{r.quantity} = {r.mean:.5g}, sd {r.sd:.2g}, {r.level:.0%} in {r.lower:.5g} .. {r.upper:.5g}"
-            for r in rows.itertuples()
+            f"{r.quantity} = {r.mean:.5g}, sd {r.sd:.2g}, {r.level:.0%} in {limits(low, high, 5)}"
+            for r, (low, high) in zip(rows.itertuples(), ends, strict=True)
         ]
         return "\n".join(
             [

@@ -25,6 +25,7 @@ from scipy.special import gammaincinv, log_ndtr
 from ... import _checks
 from ..._accuracy import LEVEL, Accuracy, summary_frame
 from ..._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
+from ..._printing import limits
 
 SHAPE = 1.0  # shape of the inverse gamma distribution of sigma2 if the prior is derived from the limits
 SHARE = 0.01  # rate of the inverse gamma distribution, in squared widths of [lower, upper]
@@ -102,7 +103,7 @@ class Prior:
         low, high = (self.rate0 / gammaincinv(self.shape0, [0.99, 0.01])) ** 0.5
         return (
             f"Prior(mu ~ N({self.mu0:.6g}, {self.var0**0.5:.6g}^2), sigma2 ~ IG({self.shape0:g}, {self.rate0:.6g}): "
-            f"sigma in {low:.3g} .. {high:.3g} with probability 0.98)"
+            f"sigma in {limits(low, high, 3)} with probability at least 0.98)"
         )
 
 

@@ -235,7 +235,8 @@ class AreaRates:
         Returns
         -------
         (counts, probabilities)
-            The counts beyond either end, up to `most`, have a total probability below 1e-13.
+            The counts beyond either end, up to `most`, have a total probability below 1e-13. The probabilities sum to 1
+            or, if `most` is finite, to the probability of a count of at most `most`.
         """
         last = int(min(self._last(i, exposure), most))
         n = np.arange(last + 1, dtype=np.float64)
@@ -254,7 +255,8 @@ class AreaRates:
                     new = np.exp(_negative_binomial(n, shape, shape * exposure / rate))
                 out += weight * w[d] * new
         kept = np.flatnonzero((np.cumsum(out) > _TRIM) & (np.cumsum(out[::-1])[::-1] > _TRIM))
-        return np.arange(kept[0], kept[-1] + 1), out[kept[0] : kept[-1] + 1] / out[kept[0] : kept[-1] + 1].sum()
+        listed = out[kept[0] : kept[-1] + 1]
+        return np.arange(kept[0], kept[-1] + 1), listed / (listed.sum() if np.isinf(most) else 1.0)
 
     def _last(self, i: int, exposure: float) -> int:
         """Return the largest value of an area's new count for which a predictive probability is computed."""
