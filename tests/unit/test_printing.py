@@ -322,7 +322,7 @@ def test_short_messages_stay_as_they_are():
 CONFIGURATIONS = {
     "a long name": (
         f"{A_RELEASE}    source: {LONG}\n",
-        "releases.r.source: must consist of lower-case letters, digits and _ and must begin with a letter, got 'n",
+        "releases.r.source: must consist of at most 64 lower-case letters, digits and _",
     ),
     "a long value": (f"releases:\n  r:\n    mechanism: {LONG}\n", "releases.r.mechanism: must be one of 'discrete"),
     "a long path": (

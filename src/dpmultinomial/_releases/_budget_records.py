@@ -297,8 +297,8 @@ def of_line(values: list[str], place: str) -> Entry:
     for key in ("release", "source"):
         if not _NAME.fullmatch(named[key]):
             raise Refused(
-                f"{place}: {key} must consist of lower-case letters, digits and _ and must begin with a letter, got "
-                f"{named[key]!r}"
+                f"{place}: {key} must consist of at most 64 lower-case letters, digits and _ and "
+                f"begin with a letter, got {named[key]!r}"
             )
     try:
         cost = spending.read(named["cost"])

@@ -17,6 +17,7 @@ from ._keys import PARAMETERS as PARAMETERS
 from ._keys import parameter as parameter
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_NAME_RULE = "must consist of at most 64 lower-case letters, digits and _ and must begin with a letter"
 CEILINGS = ("epsilon", "delta", "rho", "exchange")
 PEOPLE = "people"  # key of a budget; sources with the same people have a common budget
 
@@ -41,8 +42,7 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
             mistakes.append(
                 (
                     place,
-                    "the name of a source must consist of lower-case letters, digits and _ and must begin with a "
-                    f"letter, got {source!r}",
+                    f"the name of a source {_NAME_RULE}, got {source!r}",
                 )
             )
         if not isinstance(ceiling, Mapping) or not set(ceiling) & (set(CEILINGS) - {"delta"}):
@@ -54,10 +54,7 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
                     mistakes.append(
                         (
                             f"{place}/{key}",
-                            (
-                                "must consist of lower-case letters, digits and _ and must begin with a letter, got "
-                                f"{value!r}"
-                            ),
+                            f"{_NAME_RULE}, got {value!r}",
                         )
                     )
             elif key not in CEILINGS:
@@ -161,10 +158,7 @@ def problems(
         return [
             (
                 place,
-                (
-                    "the name of a release must consist of at most 64 lower-case letters, digits and _ and must "
-                    f"begin with a letter, got {name!r}"
-                ),
+                f"the name of a release {_NAME_RULE}, got {name!r}",
             )
         ]
     if not isinstance(settings, Mapping):
@@ -249,7 +243,7 @@ def wrong(key: Key, value: Any) -> str | None:
         "text": (_text, "must be a non-empty string"),
         "name": (
             lambda v: isinstance(v, str) and NAME.fullmatch(v) is not None,
-            "must consist of lower-case letters, digits and _ and must begin with a letter",
+            _NAME_RULE,
         ),
         "texts": (lambda v: _text(v) or _texts(v), "must be a string or a list of distinct strings"),
         "fractions": (_statistics, "must be a mapping from mean, sse, low and high to numbers > 0 that sum to 1"),
@@ -319,7 +313,7 @@ def _bounded(
         (
             "source",
             (
-                f"the source {source} has no budget: did you mean {near[0]}? The sources with a budget are "
+                f"the source {source} has no budget: add one, or did you mean {near[0]}? The sources with a budget are "
                 f"{', '.join(budgets)}"
             ),
         )
@@ -356,8 +350,10 @@ def _by_ledger(
     if cost is None or not budgets.get(source):
         return []
     before = _budget_records.costs(entries, *sources(budgets, source))
-    why = spending.beyond([*before, cost], limits(budgets, source))
-    return [("", f"budgets/{source}: {why}")] if why else []
+    if not spending.beyond([*before, cost], limits(budgets, source)):
+        return []
+    stated = [*before, spending.by_settings(get, tolerance=0.0) or cost]
+    return [("", f"budgets/{source}: {spending.beyond(stated, limits(budgets, source))}")]
 
 
 def _together(mechanism: str, settings: Mapping[str, Any]) -> Problems:
@@ -368,7 +364,8 @@ def _together(mechanism: str, settings: Mapping[str, Any]) -> Problems:
     loss = {k: float(get.get(k) or 0.0) for k in ("epsilon", "rho", "delta")}
     why = weak(epsilon=factor * loss["epsilon"], rho=loss["rho"], delta=loss["delta"])
     if why and not get["accept_weak_privacy"]:
-        mistakes.append((next(k for k in loss if why.startswith(k)), why))
+        twice = " (the release costs 2 epsilon)" if factor == 2 else ""
+        mistakes.append((next(k for k in loss if why.startswith(k)), f"{why}{twice}"))
     if mechanism == "censored_statistics" and not get["lower"] < get["upper"]:
         mistakes.append(("upper", f"must be above lower = {get['lower']}, got {get['upper']}"))
     if mechanism == "swap" and (both := sorted(set(get["swap"]) & set(get["match"]))):

@@ -447,7 +447,7 @@ def test_without_the_key_nothing_changes(staff):
         (
             {"a": {"epsilon": 1.0, "people": 3}},
             "budgets/a/people",
-            "must consist of lower-case letters, digits and _ and must begin with a letter, got 3",
+            "must consist of at most 64 lower-case letters, digits and _ and must begin with a letter, got 3",
         ),
         ({"a": {"people": "staff"}}, "budgets/a", "must contain epsilon"),
         (

@@ -114,7 +114,7 @@ MODEL |= {"epsilon": 1.0, "levels": {"t": ["a", "b"], "x": ["c", "d"]}}
 TARGET = {"t": ["a", "b"]}
 BAD_BUDGETS = [
     (["s"], "budgets", "must be a mapping from each source to its budget"),
-    ({"S": {"epsilon": 1.0}}, "budgets/S", "must consist of lower-case letters"),
+    ({"S": {"epsilon": 1.0}}, "budgets/S", "must consist of at most 64 lower-case letters"),
     ({"s": {"delta": 1e-6}}, "budgets/s", "must contain epsilon"),
     ({"s": 3.0}, "budgets/s", "must contain epsilon"),
     (
@@ -127,7 +127,7 @@ BAD_BUDGETS = [
     ({"s": {"epsilon": 1.0, "delta": 0.9999}}, "budgets/s/delta", "must be <= 0.0001"),
     ({"s": {"rho": 1.0, "delta": 1e-6}}, "budgets/s/delta", "only together with epsilon"),
     ({"s": {"exchange": -1.0}}, "budgets/s/exchange", "must be"),
-    ({"survey": {"epsilon": 1.0}}, "releases/r/source", "the source r has no budget: did you mean survey"),
+    ({"survey": {"epsilon": 1.0}}, "releases/r/source", "the source r has no budget: add one, or did you mean survey"),
 ]
 BAD_MODELS = [
     ({"levels": TARGET}, "levels", "in addition to the target"),

@@ -340,7 +340,12 @@ def test_all_mistakes_are_told_at_once_and_nothing_is_opened(root):
         ("r", counts(mechanism="laplace"), "releases/r/mechanism", "discrete_laplace"),
         ("r", counts(counts=[1, 2]), "releases/r/counts", "does not have this key"),
         ("r", counts(epsilon=20.5), "releases/r/epsilon", "gives almost no protection"),
-        ("r", counts(mechanism="additive_counts", epsilon=10.5), "releases/r/epsilon", "gives almost no protection"),
+        (
+            "r",
+            counts(mechanism="additive_counts", epsilon=10.5),
+            "releases/r/epsilon",
+            "got 21; to accept this, set accept_weak_privacy: true (the release costs 2 epsilon)",
+        ),
         ("r", counts(epsilon=True), "releases/r/epsilon", "must be a number"),
         ("r", counts(epsilon="1"), "releases/r/epsilon", "must be a number"),
         ("r", counts(epsilon=float("nan")), "releases/r/epsilon", "must be > 0"),
@@ -499,6 +504,10 @@ def test_a_check_finds_what_the_budget_left_does_not_cover(root):
     ((place, why),) = room.check("b", counts(epsilon=0.6), root=root, budgets=budgets)
     assert place == "releases/b"
     assert "epsilon would rise from 0.6 to 1.2" in why
+    ((_, why),) = room.check("b", counts(epsilon=1.0), root=root, budgets={"survey": {"epsilon": 0.5}})
+    assert "epsilon would rise from 0.6 to 1.6 (" in why
+    ((_, why),) = room.check("c", counts(epsilon=1.0), root=root / "none", budgets={"survey": {"epsilon": 0.5}})[:1]
+    assert "epsilon would rise from 0 to 1 (" in why  # the settings are not reduced by the rounding tolerance
     (root / "releases" / "ledger.tsv").write_bytes(b"damaged\n")
     ((place, why),) = room.check("b", counts(epsilon=0.4), root=root, budgets=budgets)
     assert "line 1" in why
@@ -539,7 +548,9 @@ def test_budgets_are_those_of_the_source(root):
     with pytest.raises(ValueError, match=r"budgets/survey: epsilon would rise from 0\.6 to 1\.2"):
         room.make("b", counts(source="survey", epsilon=0.6), root=root, budgets=budgets)
     room.make("b", counts(source="survey", epsilon=0.4), root=root, budgets=budgets)
-    with pytest.raises(ValueError, match="releases/c/source: the source c has no budget: did you mean survey"):
+    with pytest.raises(
+        ValueError, match="releases/c/source: the source c has no budget: add one, or did you mean survey"
+    ):
         room.make("c", counts(epsilon=5.0, source=None), root=root, budgets=budgets)
 
 
