@@ -61,7 +61,7 @@ def test_the_cost_of_bounded_noise_has_a_delta(tmp_path):
     )
     protected = page._protected(facts["points"][0], {})
     assert protected[0].endswith(" protected with epsilon = 2 and delta = 0.0467223 (add or remove a record).")
-    assert protected[1].endswith("sure of the true one (with probability 0.0467223, the reader may learn more).")
+    assert protected[1].endswith("the true one (with probability at most 0.0467223, the reader may learn more).")
 
 
 def test_a_batch_answers_each_release_as_if_alone_and_says_what_is_wrong(tmp_path, monkeypatch):
