@@ -2,12 +2,16 @@
 statistics. The comparison that ignores the noise is also tested.
 """
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
+from dpmultinomial._posteriors.censored.normal_model import Prior
 from reproduction import kind
 from reproduction.config import config, scenario_settings
 from reproduction.scenarios import making, sentences
-from reproduction.scenarios.censored_sample import rules
+from reproduction.scenarios.censored_sample import answer, rules
 
 STATED = {
     **{"kind": "censored_sample", "statistics": {"mean": 0.43, "sse": 741.2, "low": 18.6, "high": 31.0}},
@@ -35,6 +39,9 @@ def test_rows_and_what_stands_apart(tmp_path):
     assert set(rows["status"]) == {"converged"}
     assert set(comparison["status"]) == {"for comparison"}
     assert "ignoring the noise" in set(comparison["analysis"])
+    # the default prior of the limits -2 and 2 is N(0, 2^2) and IG(1, 4^2/100); a weaker prior has half the information
+    weaker = f"with a weaker prior, {Prior(0.0, 16.0, 0.5, 0.08)!r}"
+    assert set(comparison["analysis"]) == {weaker, "ignoring the noise"}
     point = facts["points"][0]
     assert point["scales"]["mean"] == pytest.approx(16.988 / 2, rel=1e-4)  # the paper's sensitivity for these limits
     # with the default prior, whose shape is 1, sigma2 and mu minus sigma2 have no finite mean
@@ -87,3 +94,23 @@ def test_a_mean_of_sigma2_that_does_not_exist_is_stated(shape, infinite):
     scales = dict.fromkeys(("mean", "sse", "low", "high"), 1.0)
     point = {"records": 10, "lower": 0.0, "upper": 1.0, "scales": scales, "prior": {"shape0": shape}}
     assert any("no finite mean" in text for text in rules.assumptions(point)) == infinite
+
+
+@pytest.mark.parametrize(("used", "scale", "cost"), [(None, 8.494, 2.0), (8.494, 4.247, 4.0), (33.976, 16.988, 2.0)])
+def test_the_cost_of_a_release_with_a_stated_sensitivity(used, scale, cost):
+    """Check the noise and the cost for the sensitivity 16.988 of these limits. A smaller stated sensitivity gives less
+    noise and a larger cost. A larger one gives more noise, and the stated epsilon remains an upper bound.
+    """
+    settings = STATED | ({} if used is None else {"sensitivity": used})
+    release, facts = answer._release(SimpleNamespace(settings=settings, release=None))
+    assert release.mechanism.scale == pytest.approx((scale,) * 4, rel=1e-4)
+    assert facts["cost"]["epsilon"] == pytest.approx(cost, rel=1e-4)
+
+
+def test_a_rehearsal_measures_each_statistic_with_a_quarter_of_epsilon():
+    """A record that is replaced changes each number of censored records by at most 1, so its noise has the scale 2."""
+    settings = STATED | {"rehearsal": {"records": 50, "mu": 0.0, "sigma2": 1.0}, "epsilon": 2.0}
+    case = SimpleNamespace(settings=settings, release=None, rng=np.random.default_rng(1))
+    release, facts = answer._release(case)
+    assert release.mechanism.scale[2:] == pytest.approx((2.0, 2.0))
+    assert facts["cost"] == {"epsilon": 2.0, "relation": "replace a record"}

@@ -668,3 +668,25 @@ def test_bounds_of_counts_with_a_total_and_one_sided_limits_are_stated(tmp_path)
 def test_a_prior_has_its_numbers_without_a_decimal_point(tmp_path):
     prior = {"law": "negative_binomial", "mean": 50.0, "shape": 1.5}
     assert "Prior: negative binomial (mean 50, shape 1.5) (given" in told(tmp_path, counts={"a": 7}, prior=prior)
+
+
+@pytest.mark.parametrize(
+    ("size", "start"), [(23, "The true count of n22 is "), (24, "q: the total count of n0 and n1 is ")]
+)
+def test_the_headline_of_more_than_24_rows_is_the_first_answer(size, start):
+    """Check tables of 24 and 25 rows, of which one is the answer to a question."""
+    numbers = {"released": np.nan, "sd": 1.0, "level": 0.95, "status": "exact", "error": 0.0}
+    listed = [
+        {"quantity": f"n{i}", "type": "count", "mean": 10.0 + i, "lower": 5.0, "upper": 40.0} for i in range(size)
+    ]
+    listed.append({"quantity": "q", "type": "question", "mean": 21.0, "lower": 15.0, "upper": 27.0})
+    facts = {"kind": "noisy_counts", "settings": {"questions": {"q": {"sum": ["n0", "n1"]}}}}
+    point = {"noise": {"law": "laplace", "scale": 2.0}}
+    assert sentences.headline(pd.DataFrame([numbers | one for one in listed]), facts, point).startswith(start)
+
+
+@pytest.mark.parametrize("size", [12, 13])
+def test_a_prior_lists_up_to_twelve_concentrations(size):
+    text = sentences.prior_text({"law": "Dirichlet", "concentration": [float(i) for i in range(1, size + 1)]})
+    listed = ", ".join(map(str, range(1, 13))) + (", .. (13 values)" if size == 13 else "")
+    assert text == f"Dirichlet on the rates, with concentration {listed}"
