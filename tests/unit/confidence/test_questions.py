@@ -504,6 +504,9 @@ def test_sums_of_rounded_counts_by_hand():
     found = dpm.confidence(dpm.Release({"a": 60, "b": 30}, mechanism=dpm.RandomRounding(10)))
     rows = found.ask({"s": {"sum": ["a", "b"]}, "d": {"difference": ["a", "b"]}})
     assert rows[["lower", "upper"]].to_numpy().tolist() == [[72, 108], [12, 48]]
+    questions = {"s": {"sum": ["a", "b"]}, "d": {"difference": ["a", "b"]}, "r": {"ratio": ["a", "b"]}}
+    rows = found.ask(questions, level=0.45)  # .45^(1/2) = .67: counts with a probability above .33 are within 6
+    assert rows[["lower", "upper"]].to_numpy().tolist() == [[78, 102], [18, 42], [54 / 36, 66 / 24]]
 
 
 def test_ratios_of_rounded_counts_by_hand():
@@ -620,11 +623,11 @@ def test_a_ratio_that_no_counts_explain_is_the_nearest(a, b, share):
 
 
 def test_a_sum_between_two_integers_has_the_nearer_one():
-    """Noise of at most .003: no integer is near 10.4 + 5 or 10.4 - 5, and the nearest are 15 and 5."""
-    found = dpm.confidence(dpm.Release({"a": 10.4, "b": 5.0}, mechanism=dpm.Gaussian(sigma=0.001)))
-    rows = found.ask({"both": {"sum": ["a", "b"]}, "more": {"difference": ["a", "b"]}})
-    assert rows[["lower", "upper"]].to_numpy().tolist() == [[15, 15], [5, 5]]
-    assert rows["method"].tolist() == [f"tails: no value fits at this level; the nearest is {n}" for n in (15, 5)]
+    """Noise of at most .003: no integer is near 10.4 + 5, 10.4 - 5 or 10.4 + 5.2, and the nearest are 15, 5 and 16."""
+    found = dpm.confidence(dpm.Release({"a": 10.4, "b": 5.0, "c": 5.2}, mechanism=dpm.Gaussian(sigma=0.001)))
+    rows = found.ask({"both": {"sum": ["a", "b"]}, "more": {"difference": ["a", "b"]}, "up": {"sum": ["a", "c"]}})
+    assert rows[["lower", "upper"]].to_numpy().tolist() == [[15, 15], [5, 5], [16, 16]]
+    assert rows["method"].tolist() == [f"tails: no value fits at this level; the nearest is {n}" for n in (15, 5, 16)]
     large = dpm.confidence(dpm.Release({"a": 1234567.4, "b": 5.0}, mechanism=dpm.Gaussian(sigma=0.001)))
     assert large.ask({"sum": ["a", "b"]})["method"][0].endswith("the nearest is 1234572")
 
@@ -642,6 +645,7 @@ def test_a_difference_of_rates_that_no_counts_explain():
     row = found.ask({"difference": ["a", "b"], "sizes": [50, 60]}).iloc[0]
     method = "Berger and Boos: no difference fits at this level"
     assert (row["lower"], row["upper"], row["method"]) == (-1, -1, method)
+    assert row["error"] == pytest.approx(0.001 + 1e-6, rel=1e-9)  # the level of the set of rates, and the excess
 
 
 def test_a_p_value_below_the_rounding_of_tails_is_a_bound():
@@ -649,11 +653,12 @@ def test_a_p_value_below_the_rounding_of_tails_is_a_bound():
     assert repr(found.test("a = 3")) == "p-value below 1e-12 of a = 3 (tails, exact)"
 
 
-def test_a_ratio_of_rates_that_no_counts_explain():
-    """Half a record replaces a negative count: (.5/2)/(.5/5) = 2.5."""
-    found = dpm.confidence(dpm.Release({"a": -30, "b": -40}, mechanism=DL(scale=1.0)))
+@pytest.mark.parametrize(("a", "ratio"), [(-30, 2.5), (8, 40.0)])
+def test_a_ratio_of_rates_that_no_counts_explain(a, ratio):
+    """Half a record replaces a negative count: (.5/2)/(.5/5) = 2.5 and (8/2)/(.5/5) = 40."""
+    found = dpm.confidence(dpm.Release({"a": a, "b": -40}, mechanism=DL(scale=1.0)))
     row = found._ratio_of_rates([[0], [1]], [2.0, 5.0], 0.95)
-    assert row == (2.5, 2.5, 0.95, "Berger and Boos", "conservative", 0.001001, "no ratio fits at this level")
+    assert row == (ratio, ratio, 0.95, "Berger and Boos", "conservative", 0.001001, "no ratio fits at this level")
 
 
 @pytest.mark.parametrize(

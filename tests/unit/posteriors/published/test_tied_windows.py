@@ -5,11 +5,11 @@ count.
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import logsumexp
+from scipy.special import betaln, logsumexp
 
 import dpmultinomial as dpm
 from dpmultinomial._mechanisms.law_settings import law_of
-from dpmultinomial._posteriors.published import counts_with_total, tied_windows
+from dpmultinomial._posteriors.published import conflict, counts_with_total, priors, tied_windows
 from dpmultinomial._posteriors.published.cells import cells_of, total_of
 from dpmultinomial._posteriors.published.priors import Flat, Splits, prior_of
 from dpmultinomial._results import convolutions, joint, spectral_ties
@@ -551,3 +551,63 @@ def test_moments_of_counts_with_few_possible_values():
     assert mean == pytest.approx(43 + A / (1 + A), rel=1e-12)
     assert variance == pytest.approx(A / (1 + A) ** 2, rel=1e-9)
     assert leaves(lower=[3, 40], upper=[3, 40]).moments(0.0) == (43.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("y", "least"),
+    [  # a rate is Beta(1/2, 1): P(rate <= x) = sqrt(x), P(count = 10) = B(10.5, 1)/B(1/2, 1)
+        (8.0, (1 - 0.8**0.5) / 2 * 0.5),
+        (10.0, 0.5 / 10.5 * 0.5),
+        (12.0, 0.5 / 10.5 * np.exp(-1) / 2),
+        (0.0, np.exp(betaln(0.5, 11) - betaln(0.5, 1)) * 0.5),
+        (-4.0, np.exp(betaln(0.5, 11) - betaln(0.5, 1)) * np.exp(-2) / 2),
+    ],
+)
+def test_the_least_tail_of_a_count_of_a_table_by_hand(y, least):
+    """Half of P(rate beyond y/10), or P(count at the end), times a tail of the noise. Rates are Dirichlet(1/2)."""
+    cells = cells_of([y], dpm.Laplace(scale=2.0))
+    found = conflict.least_given_totals(cells, np.array([10.0]), 0.5, np.array([3]))
+    assert found == pytest.approx([least], rel=1e-12)
+    assert found[0] <= conflict.of_count(y, dpm.Laplace(scale=2.0), 10, 0.5, 1.0)
+
+
+def test_the_evidence_of_a_smoothness_is_that_of_a_normal_approximation():
+    """Check the log of the integral of exp(value) over the normal prior, with the curvature at the maximum."""
+    likelihood = np.exp(-((np.arange(40)[:, None] % 8 - np.arange(8)) ** 2) / 3)
+    problem, weights = priors._Problem(likelihood, np.full(40, 3.0), np.ones(8)), priors.penalty(8, 1.0, 0.1)
+    f, evidence = problem.climb(np.zeros(8), weights)
+    _, _, observed = problem._local(f, weights)
+    log_sizes = [np.linalg.slogdet(matrix)[1] for matrix in (weights, observed + 1e-9 * np.trace(observed) * np.eye(8))]
+    assert evidence == pytest.approx(problem.value(f, weights) + (log_sizes[0] - log_sizes[1]) / 2, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("more", "chosen"),
+    [  # the prior of log10 of the smoothness is N(1.5, 1): 10 and 100 are equally probable, 1000 and 1 less by exp(-1)
+        ({2: 0.02}, 100.0),
+        ({1: 0.02}, 10.0),
+        ({3: 1.02}, 1000.0),
+        ({3: 0.98}, 100.0),
+        ({0: 1.02}, 1.0),
+        ({3: 5.0, 2: 1.0, 1: 4.5}, 10.0),  # one smoothness with less evidence does not end the search
+        ({3: 5.0, 2: 1.0, 1: 1.0, 0: 9.0}, 1000.0),  # two of them do
+    ],
+)
+def test_the_smoothness_has_a_normal_prior(more, chosen, monkeypatch):
+    tried = []
+
+    class Problem:
+        def __init__(self, *_):
+            pass
+
+        def climb(self, f, weights):
+            tried.append(weights)
+            return f, more.get(round(np.log10(weights[-1, -1])), 0.0)
+
+        def masses(self, f):
+            return f
+
+    monkeypatch.setattr(priors, "_Problem", Problem)
+    assert priors.largest(np.ones((3, 6)), np.ones(3), np.ones(6))[1] == chosen
+    free = tried[-1][0, 0] - 1e-6  # the weight of the second difference at the count 0
+    assert round(free**-0.5) == 3  # one standard deviation of its log
