@@ -181,8 +181,8 @@ class CsvTable:
     def place(self, column: str) -> int:
         """Return the position of a column, counted from 0. Raise ValueError if no column has this name."""
         if column not in self.columns:
-            known = f"{len(self.columns)} others" if self.confidential else ", ".join(map(repr, self.columns))
-            raise FileFault(f"{self.name} has no column {column!r}. The columns of the file are {known}")
+            known = "" if self.confidential else f". The columns of the file are {', '.join(map(repr, self.columns))}"
+            raise FileFault(f"{self.name} has no column {column!r}{known}")
         return self.columns.index(column)
 
     def texts(self, column: str) -> list[str]:

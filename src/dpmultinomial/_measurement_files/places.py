@@ -25,7 +25,9 @@ COLUMNS = (
 _DRAWS = 4000  # number of draws for units that are sums of many nodes
 _AT_ONCE = 500  # number of nodes that are drawn together
 _SAMPLED = f"{_DRAWS:,} independent draws; error: largest standard error, plus the error of the distribution"
-_GAUSSIAN = "the combined error of several measurements is treated as Gaussian; bound on the total variation distance"
+_GAUSSIAN = (
+    "the combined error of several measurements is treated as Gaussian; error: approximate total variation distance"
+)
 
 
 class Places:

@@ -266,7 +266,7 @@ def test_one_wrong_cell_and_none():
     table.refuse_all([])
     with pytest.raises(csv_table.FileFault, match=r"^file\.csv has no column 'k'\. .* are 'n', 'm'$"):
         table.place("k")
-    with pytest.raises(csv_table.FileFault, match=r"^file\.csv has no column 'k'\. .* are 2 others$"):
+    with pytest.raises(csv_table.FileFault, match=r"^file\.csv has no column 'k'$"):
         read(b"n,m\n", confidential=True).place("k")
     assert [table.place(name) for name in ("n", "m")] == [0, 1]
 

@@ -4,6 +4,7 @@ estimates.
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from dpmultinomial._files import places
@@ -85,7 +86,7 @@ def _conflict(found: Places, rows: pd.DataFrame, cell: str) -> dict[str, Any]:
 
 
 def _facts(found: Places, cell: str, part: bool) -> dict[str, Any]:
-    law, measured = found.law, found.measured
+    law, measured, whole = found.law, found.measured, found.measured.whole
     draws = found.draws if isinstance(found, CellPlaces) else 0
     return {
         **{
@@ -100,7 +101,7 @@ def _facts(found: Places, cell: str, part: bool) -> dict[str, Any]:
         "measured": {name: int(level.variance.__lt__(float("inf")).sum()) for name, level in measured.levels.items()},
         "queries": {name: level.used for name, level in measured.levels.items()},
         "not_used": sorted({name for level in measured.levels.values() for name in level.unused}),
-        "combined": bool(measured.error),
+        "combined": bool((~whole.alone & (whole.variance > 0) & np.isfinite(whole.variance)).any()),
         "error_of_combination": found.combination_error if isinstance(found, CellPlaces) else measured.error,
         "part_of_total": part,
         "draws_of_totals": draws,
