@@ -39,6 +39,9 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
         return one_by_one(tables, lambda t: pd.DataFrame())
     if "total" not in settings and "total" not in tables.columns and "epsilon" not in tables.columns:
         return single_counts.many(tables, settings)
+    low = np.logical_or.reduceat(tables.columns["value"] < rules.withheld_below(settings), tables.starts[:-1])
+    if low.any():
+        return _refused(tables, low, settings, stream_of)
     law = rules.noise(settings, None, False) if "noise" in settings or "epsilon" in settings else {"law": "laplace"}
     plain = law["law"] in _FAST and not {"rounded", "clipped", "threshold"} & set(law)
     stated = "total" in settings or "total" in tables.columns
@@ -51,6 +54,22 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
     ):
         return _with_numbers_at_once(tables, settings, stream_of)
     return _one_by_one(tables, settings, stream_of)
+
+
+def _refused(
+    tables: Tables,
+    low: np.ndarray,
+    settings: Mapping[str, Any],
+    stream_of: Callable[[str], np.random.Generator],
+) -> Answers:
+    """Analyse the tables without a released value below the limit of withheld values, and reject the others (`low`)."""
+    kept = np.flatnonzero(~low)
+    rows, refusals = many(only(tables, kept), settings, stream_of)
+    least = f"{rules.withheld_below(settings):g}, the limit of withheld values"
+    reasons = [f"a released value is below {least}"] * len(low)
+    for place, reason in zip(kept, refusals, strict=True):
+        reasons[place] = reason
+    return rows.assign(position=kept[rows["position"].to_numpy(dtype=np.int64)]), reasons
 
 
 def _with_numbers_at_once(

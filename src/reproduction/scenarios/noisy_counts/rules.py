@@ -102,6 +102,14 @@ def values(settings: Mapping[str, Any], columns: Columns) -> list[float | None]:
     return [number for number, _ in cells(settings, columns)]
 
 
+def withheld_below(settings: Mapping[str, Any]) -> float:
+    """Return the limit below which noisy values were withheld, according to the key ``withheld``. The limit is -inf if
+    there is none. Without noise, this key is only about the cells with its symbol.
+    """
+    exact = settings.get("noise") in ("exact", {"law": "exact"})
+    return -inf if exact else float((settings.get("withheld") or {}).get("below", -inf))
+
+
 def stated_scales(columns: Columns) -> list[str]:
     """Return the names of the columns in a file that contain noise parameters for each row."""
     return [c for c in SCALES if columns is not None and c in columns]
@@ -248,6 +256,11 @@ def _without_numbers(settings: Mapping[str, Any], columns: Columns, found: Seque
                 "was withheld: remove the count, or the symbol from missing"
             ),
         )
+    least = withheld_below(settings)
+    for name, (number, _) in zip(found, listed, strict=True):
+        if number is not None and number < least:
+            yield place, f"{name!r} is {number:g}, which is below {least:g}, the limit of withheld values"
+            return
     free = settings.get("total") is None and settings.get("prior", "flat") in ("flat", "1/(1+n)") and not withheld
     for name, (number, bounds) in zip(found, listed, strict=True):
         if free and number is None and (bounds is None or bounds[1] == inf):

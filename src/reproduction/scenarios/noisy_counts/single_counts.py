@@ -199,6 +199,8 @@ def cells_of_tables(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells,
     cells = cells_of(values, noise, lower=ends[0], upper=ends[1])
     groups = tables.columns.get("group", np.full(len(values), ""))
     cells = cells.with_reason(unread, _UNREAD)
+    if (least := rules.withheld_below(settings)) > -np.inf:
+        cells = cells.with_reason(values < least, f"this value is below {least:g}, the limit of withheld values")
     for t, mistake in odd.items():
         place = np.arange(len(values))
         rows_of_table = (place >= tables.starts[t]) & (place < tables.starts[t + 1])

@@ -655,6 +655,23 @@ def test_a_count_whose_noisy_value_was_withheld_can_exceed_the_limit(tmp_path):
     assert "at most 9" not in text
 
 
+def test_a_released_value_below_the_limit_of_withheld_values_is_rejected(tmp_path, summed_up):
+    """Noisy values below 8 were withheld, so a released 7 is a mistake, whether or not a value was withheld."""
+    stated = {"noise": NOISE, "withheld": {"symbol": "*", "below": 8}}
+    with pytest.raises(config.ConfigError, match="'b' is 7, which is below 8, the limit of withheld values"):
+        told(tmp_path, counts={"a": 30, "b": 7}, **stated)
+    assert "count of b is exactly 0." in told(tmp_path, counts={"a": 30, "b": 0}, **{**stated, "noise": "exact"})
+    file = tmp_path / "many.csv"
+    for total, whole in (("", ""), (",total", ",38")):
+        rows = "".join(
+            f"{t},{name},{value}{whole}\n" for t, v in (("t", 8), ("u", 7)) for name, value in (("a", 30), ("b", v))
+        )
+        file.write_text(f"table,name,value{total}\n{rows}", encoding="utf-8")
+        found = summed_up(file=str(file), **stated)
+        assert "1 of 2" in found.headline
+        assert [line.state for line in found.lines if "below 8, the limit of withheld values" in line.state] != []
+
+
 def test_bounds_of_counts_with_a_total_and_one_sided_limits_are_stated(tmp_path):
     """The 2.5 % quantile of a rate is above 0: a rate is below the upper limit with a probability of 97.5 %."""
     text = told(tmp_path, counts={"a": 5, "b": 30}, total=31, bounds={"upper": 30})
