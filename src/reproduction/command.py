@@ -123,10 +123,12 @@ def parser() -> argparse.ArgumentParser:
     verbs.choices["answer"].add_argument(
         "--json", action="store_true", help="print the answers as JSON, for other programs"
     )
-    verbs.choices["page"].add_argument("-o", "--output", help="file of the page (default: pages/NAME.html)")
+    verbs.choices["page"].add_argument(
+        "-o", "--output", help="file of the page (default: pages/NAME.html below --folder)"
+    )
     plan = verbs.add_parser(
-        "plan", help="find the epsilon that a planned release needs",
-        description="Find the smallest sufficient epsilon for the plan NAME; takes seconds to minutes.",
+        "plan", help="find the epsilon that a planned release needs, or the noise and cost of a configured release",
+        description="Compute the plan NAME: the smallest sufficient epsilon, or the noise and cost of a release.",
     )  # fmt: skip
     plan.add_argument("name", help="name of the plan: its key under `plans`")
     plan.add_argument("--folder", default=".", help="folder for results/plans/NAME.csv (default: current folder)")
@@ -134,7 +136,7 @@ def parser() -> argparse.ArgumentParser:
     plan.set_defaults(act=_plan)
     check = verbs.add_parser(
         "check",
-        help="list every mistake in configuration files",
+        help="list the mistakes in configuration files",
         description="Check configuration files without running anything.",
     )
     check.add_argument("files", nargs="+", help="configuration files; later files override earlier ones")

@@ -366,7 +366,8 @@ class Total:
     def __repr__(self) -> str:
         parts = [f"epsilon {sum(self.pure):.6g}"] if self.pure else []
         parts += [f"rho {self.rho:.6g}"] if self.rho else []
-        parts += [f"Rényi {', '.join(f'{e:.6g} at {o:g}' for o, e in self.renyi.items())}"] if self.renyi else []
+        if self.renyi is not None:
+            parts.append(f"Rényi {', '.join(f'{e:.6g} at {o:g}' for o, e in self.renyi.items()) or 'without an order'}")
         if self.approximate_delta:
             parts.append(f"({self.approximate_epsilon:.6g}, {self.approximate_delta:.3g})")
         return f"Total({self.source}, {self.relation}: {' + '.join(parts) or 'nothing'})"

@@ -107,9 +107,8 @@ def rate_for(epsilon: float, *, largest: int) -> float:
     """
     wanted, b = _checks.positive("epsilon", epsilon), _checks.integer("largest", largest, least=2)
     if wanted < np.log(b + 1):
-        raise ValueError(
-            f"epsilon must be >= ln(largest + 1) = {np.log(b + 1):.4f} for swap rates up to 1/2, got {epsilon}"
-        )
+        least = np.ceil(np.log(b + 1) * 1e4) / 1e4  # rounded upwards, so that this value is accepted
+        raise ValueError(f"epsilon must be >= ln(largest + 1) = {least:.4f} for swap rates up to 1/2, got {epsilon}")
     odds = (b + 1) * np.exp(-wanted)
     return float(odds / (1 + odds))
 
@@ -227,7 +226,7 @@ class SmallestChange:
     def __str__(self) -> str:
         return (
             f"one exchange of two records costs {self.stated:.4g} by the theorem (2 x {self.per_record:.4g}) and "
-            f"{self.exact:.4g} exactly; changes of a margin are not protected"
+            f"exactly {self.exact:.4g} if all values are distinct; changes of a margin are not protected"
         )
 
 

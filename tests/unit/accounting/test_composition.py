@@ -141,6 +141,9 @@ def test_totals_say_what_they_are_made_of():
     assert repr(made) == f"Total(census, {RELATIONS[0]}: Rényi 0.25 at 2, 0.5 at 3 + (0.5, 1e-06))"
     assert (made.renyi_epsilon(2.0), made.dp(1e-6), made.dp(1e-7)) == (np.inf, np.inf, np.inf)
     assert repr(composition.Total(source="s", relation=RELATIONS[0])).endswith(": nothing)")
+    apart = composition.total([RenyiDP(epsilons={order: 0.5}, **about) for order in (2, 3)])["census", RELATIONS[0]]
+    assert repr(apart).endswith(": Rényi without an order)")  # the orders differ, so no order holds for the sum
+    assert apart.dp(1e-6) == np.inf
     alone = composition.total([RenyiDP(epsilons={2: 0.25}, **about)])["census", RELATIONS[0]]
     assert (alone.renyi_epsilon(2.0), alone.renyi_epsilon(3.0)) == (0.25, np.inf)
 
@@ -613,6 +616,9 @@ def test_the_bounds_of_swaps_by_hand():
     assert swapping.rate_for(np.log(4) * (1 + 1e-15), largest=3) == pytest.approx(0.5, rel=1e-14)
     with pytest.raises(ValueError, match=r"^epsilon must be >= ln\(largest \+ 1\) = 1\.3863 for swap rates up to 1/2"):
         swapping.rate_for(1.386, largest=3)
+    with pytest.raises(ValueError, match=r" = 1\.0987 for swap rates"):  # ln 3 = 1.09861, and 1.0986 is too small
+        swapping.rate_for(1.0986, largest=2)
+    assert swapping.rate_for(1.0987, largest=2) <= 0.5
     for call in (
         lambda b: swapping.epsilon(b, rate=0.5),
         swapping.best_rate,
@@ -636,7 +642,7 @@ def test_the_smallest_change_of_a_swap_in_words():
     assert found.exact == swapping.exact_loss(4, 2, rate=0.25)
     assert str(found) == (
         f"one exchange of two records costs {found.stated:.4g} by the theorem (2 x {found.per_record:.4g}) and "
-        f"{found.exact:.4g} exactly; changes of a margin are not protected"
+        f"exactly {found.exact:.4g} if all values are distinct; changes of a margin are not protected"
     )
 
 
