@@ -199,11 +199,11 @@ class Confidence:
         if "sizes" in question:
             if kind != "difference":
                 raise ValueError(f"sizes may be given only for a difference of rates, got {kind}: omit sizes")
-            return text, self._difference_of_rates(sides, question["sizes"], level)
+            return f"{text} (rates)", self._difference_of_rates(sides, question["sizes"], level)
         if "exposures" in question:
             if kind != "ratio":
                 raise ValueError(f"exposures may be given only for a ratio of rates, got {kind}: omit exposures")
-            return text, self._ratio_of_rates(sides, question["exposures"], level)
+            return f"{text} (rates)", self._ratio_of_rates(sides, question["exposures"], level)
         if kind == "ratio":
             return text, self._ratio(sides[0], sides[1], level)
         signs = dict.fromkeys(sides[0], 1) | (dict.fromkeys(sides[1], -1) if kind == "difference" else {})

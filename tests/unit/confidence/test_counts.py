@@ -218,6 +218,14 @@ def test_remarks_on_what_is_not_used():
     assert repr(dpm.confidence(noisy).counts["a"]) == said
 
 
+def test_answers_have_all_digits_and_say_that_they_are_about_rates():
+    large = dpm.confidence(dpm.Release({"a": 1234567.4, "b": 5.0}, mechanism=dpm.Gaussian(sigma=0.001)))
+    assert large.ask({"sum": ["a", "b"]})["method"][0].endswith("the nearest is 1234572")
+    two = dpm.confidence(dpm.Release({"a": 5, "b": 9}, mechanism=DG(sigma=1.0)))
+    assert two.ask({"difference": ["a", "b"], "sizes": [20, 30]})["quantity"][0] == "a - b (rates)"
+    assert two.ask({"ratio": ["a", "b"], "exposures": [20, 30]})["quantity"][0] == "a / b (rates)"
+
+
 def test_shifting_table_is_the_same_far_above():
     law = cell_keys(30, "shift")
     found = dpm.confidence(dpm.Release([500.0, 501.0, 10**9], mechanism=law))

@@ -628,8 +628,6 @@ def test_a_sum_between_two_integers_has_the_nearer_one():
     rows = found.ask({"both": {"sum": ["a", "b"]}, "more": {"difference": ["a", "b"]}, "up": {"sum": ["a", "c"]}})
     assert rows[["lower", "upper"]].to_numpy().tolist() == [[15, 15], [5, 5], [16, 16]]
     assert rows["method"].tolist() == [f"tails: no value fits at this level; the nearest is {n}" for n in (15, 5, 16)]
-    large = dpm.confidence(dpm.Release({"a": 1234567.4, "b": 5.0}, mechanism=dpm.Gaussian(sigma=0.001)))
-    assert large.ask({"sum": ["a", "b"]})["method"][0].endswith("the nearest is 1234572")
 
 
 def test_a_ratio_with_denominator_0_is_not_a_large_number():

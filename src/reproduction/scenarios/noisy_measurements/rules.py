@@ -128,9 +128,8 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
         )
     elif point.get("truncated_at_total"):
         sentences.append(
-            "The counts of the cell were computed only from the measurements of the cell, because the measurements of "
-            "the totals contain too little information about the totals. The distributions of the counts are truncated "
-            "at the upper ends of the intervals of the totals."
+            "The counts of the cell were computed only from the measurements of the cell, without draws of the totals. "
+            "The distributions of the counts are truncated at the upper ends of the intervals of the totals."
         )
     elif point.get("part_of_total"):
         sentences.append(
