@@ -458,13 +458,15 @@ class RegressionPosterior(Posterior):
         names = (INTERCEPT, *(f"slope of {name}" for name in self.areas.design.names))
         return [_SHAPE[self.regression.family]] * shape + [n for n, held in zip(names, slopes, strict=True) if held]
 
-    def _state(self, error: float) -> Accuracy:
-        reason = f"hyperparameters integrated by {self._hyper.nodes.rule}; error: difference from a finer rule"
+    def _state(self, error: float, how: str = "") -> Accuracy:
+        """Return the accuracy of a quantity, given an estimate of its error and the method if it is not integration."""
+        how = how or f"hyperparameters integrated by {self._hyper.nodes.rule}"
+        reason = f"{how}; error: an estimate of the numerical error"
         if not self._fit.done:
             return Accuracy("approximate", float("nan"), "the search for the hyperparameters did not end at a mode")
         if len(self.areas.names) < FEWEST_AREAS:
-            error, rule = float("nan"), f"hyperparameters integrated by {self._hyper.nodes.rule}"
-            reason = f"{rule}; the difference from a finer rule is not reliable with fewer than {FEWEST_AREAS} areas"
+            error = float("nan")
+            reason = f"{how}; the error cannot be estimated with fewer than {FEWEST_AREAS} areas"
         if self._held:
             reason += f"; determined mainly by the prior: {', '.join(self._held)}"
         return Accuracy("approximate", error, reason)
@@ -531,6 +533,7 @@ class RegressionPosterior(Posterior):
     def _parameter_group(self) -> Quantities:
         design = self.areas.design
         names = (_SHAPE[self.regression.family], INTERCEPT, *(f"slope of {name}" for name in design.names))
+        how = "normal distribution with sandwich standard errors" if self.regression.se == "sandwich" else ""
 
         def one(i: int) -> Marginal:
             if i == 0:
@@ -541,7 +544,7 @@ class RegressionPosterior(Posterior):
                 self._slope(design.user()[i - 1]),
                 name=names[i],
                 type="parameter",
-                accuracy=self._state(self._hyper.bend),
+                accuracy=self._state(self._hyper.bend, how),
             )
 
         return Quantities(names, one, joint=lambda size, rng: self._draw(size, rng)["parameters"])

@@ -65,7 +65,6 @@ def write(files: Files, path: str | Path, *, budgets: Mapping[str, Mapping[str, 
     # names are already escaped in the SVG
     about: dict[str, Any] = {"svg": Markup(_svg(files)), "protected": protected(summary, budgets or {})}
     about["settings"] = {key: summary.facts["settings"].get(key, "") for key in ("title", "source", "date")}
-    about["unusable"] = any(not line.usable for line in summary.lines)
     raw = files.csv.read_bytes()
     packed = len(raw) > _PACKED
     csv = base64.b64encode(gzip.compress(raw, mtime=0) if packed else raw).decode("ascii")

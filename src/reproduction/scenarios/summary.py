@@ -102,6 +102,12 @@ class Summary:
         return f"{self.more:,} more {'row is' if self.more == 1 else 'rows are'}"
 
     @property
+    def unusable(self) -> bool:
+        """Return whether a Markov chain did not converge, also if its rows are not shown."""
+        states = {state["status"] for point in self.facts.get("points", ()) for state in point.get("accuracy", ())}
+        return "not converged" in states | set(self.facts.get("tables", {}).get("statuses", ()))
+
+    @property
     def warnings(self) -> list[str]:
         """Return the sentences in `accuracy` that are warnings. The warnings are about conflicts between the release
         and its model, and about priors that were fitted to too few counts.
@@ -193,7 +199,7 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
         kind=facts["kind"],
         form="batch",
         headline=f"Tables analysed{whole}: {numbers}; rejected{partly}: {tables['refused']:,}.",
-        sentences=[f"Rejected, {n:,} table{'s' * (n > 1)}: {reason}." for reason, n in list(refused.items())[:_PART]],
+        sentences=[f"Rejected, {n:,} table{'s' * (n > 1)}: {reason}." for reason, n in _reasons(refused)],
         lines=[_line_of_table(row, facts["kind"], point) for row in rows.to_dict("records")],
         more=sum(len(part) for part in batch.read(files.csv, ("table",))) - len(rows),
         level=sentences.as_stated(facts["settings"]["level"]),
@@ -212,6 +218,13 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
         release="",
         facts=facts,
     )
+
+
+def _reasons(refused: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return the most frequent reasons for rejected tables with the numbers of tables, and the number of the others."""
+    every = list(refused.items())
+    others = sum(n for _, n in every[_PART:])
+    return [*every[:_PART], *([("other reasons", others)] if others else [])]
 
 
 # of approximate numbers, the error is not always known

@@ -42,7 +42,7 @@ def test_the_groups_and_their_accuracy():
     table = FOUND.summary()
     assert set(table["status"]) == {"approximate"}
     assert (table["error"] < 0.02).all()
-    assert "finer rule" in FOUND.accuracy.reason
+    assert "an estimate of the numerical error" in FOUND.accuracy.reason
     rate = FOUND.rates["area 3"]
     row = table.loc[3]
     assert rate.interval() == pytest.approx((row["lower"], row["upper"]), rel=1e-9)
@@ -445,17 +445,16 @@ def test_warnings_of_a_regression(parts, warnings):
 @pytest.mark.parametrize(
     ("parts", "error", "reason"),
     [
-        ({"areas": 12}, 0.01, "hyperparameters integrated by a rule; error: difference from a finer rule"),
+        ({"areas": 12}, 0.01, "hyperparameters integrated by a rule; error: an estimate of the numerical error"),
         (
             {"areas": 11},
             np.nan,
-            "hyperparameters integrated by a rule; the difference from a finer rule is not reliable with fewer than 12 "
-            "areas",
+            "hyperparameters integrated by a rule; the error cannot be estimated with fewer than 12 areas",
         ),
         (
             {"held": ["a", "b"]},
             0.01,
-            "hyperparameters integrated by a rule; error: difference from a finer rule; determined mainly by the "
+            "hyperparameters integrated by a rule; error: an estimate of the numerical error; determined mainly by the "
             "prior: a, b",
         ),
         ({"done": False}, np.nan, "the search for the hyperparameters did not end at a mode"),

@@ -451,12 +451,15 @@ def test_answers_come_first_in_a_table_of_more_than_twenty_four_rows(summarised)
 def test_a_table_that_is_cut_has_the_largest_counts_and_the_number_of_the_others(summarised):
     """On a page, the largest are shown; a table of more than 400 rows keeps its order."""
     rows = frame(*[(f"c{i}", "count", float(i * 37 % 101), 1.0) for i in range(101)], ("gap", "question", 3.0, 1.0))
-    points = [{"at": {}, "rows_left_out": 900}]
+    failed = {"status": "not converged", "reason": "", "rows": 1}
+    points = [{"at": {}, "rows_left_out": 900, "accuracy": [failed]}]
     found = summarised(rows, points, most=2)[1]
+    assert found.unusable  # also if the row is not shown
     assert [line.mean for line in found.lines] == ["3", "100", "99"]
     assert found.more == 102 + 900 - 3
     long = frame(*[(f"c{i}", "count", float(i * 37 % 401), 1.0) for i in range(401)])
     found = summarised(long)[1]
+    assert not found.unusable
     assert [line.quantity for line in found.lines] == [f"c{i}" for i in range(400)]
     assert found.more == 1
 
@@ -528,7 +531,7 @@ def test_tables_of_a_batch_are_counted_with_the_reasons_of_the_rejected_ones(mon
     assert found.headline == headline
     assert found.sentences[0] == "Rejected, 2 tables: reason 0."
     assert found.sentences[1] == "Rejected, 1 table: reason 1."
-    assert len(found.sentences) == 20
+    assert found.sentences[20:] == ["Rejected, 1 table: other reasons."]
     assert (len(found.lines), found.more, found.level, found.lines[0].key) == (400, 402, "90 %", "t1")
     assert found.accuracy == [
         "The numbers of 1,200 completely analysed tables are exact up to floating-point rounding."
