@@ -674,3 +674,11 @@ def test_large_strata_agree_with_counted_derangements(rate, monkeypatch):
             swapping.exact_loss(50, 2, rate=rate)
     else:
         assert swapping.exact_loss(50, 2, rate=rate) == pytest.approx(found[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("rho", [5.0, 5e3, 5e6])
+def test_large_costs_are_converted_at_orders_near_one(rho):
+    """Check the minimum of equation 14 over 400,001 orders; the best is near 1 + sqrt(log(1/delta)/rho)."""
+    order = 1 + np.geomspace(1e-6, 100, 400_001)
+    values = rho * order + np.log(order - 1) - (np.log(1e-6) + order * np.log(order)) / (order - 1)
+    assert total([ZCDP(rho=rho, **A)])[KEY].converted(1e-6) == pytest.approx(values.min(), rel=1e-8)

@@ -435,6 +435,22 @@ def test_a_published_release_serves_where_the_confidential_file_is_not(root):
     assert said == "source survey: unknown, because releases/ledger.tsv does not contain this release"
 
 
+@pytest.mark.parametrize(
+    ("stated", "asked", "key", "equal"),
+    [  # a scale is rounded by a few last bits, so that the cost is lower by up to a millionth
+        (1.0, 1.0, "epsilon", True),
+        (0.9999991, 1.0, "epsilon", True),
+        (0.9999989, 1.0, "epsilon", False),
+        (1.0000001, 1.0, "rho", False),
+        (0.9999991, 1.0, "sensitivity", False),
+        ("a", "a", "source", True),
+        ("a", "b", "source", False),
+    ],
+)
+def test_a_stated_cost_may_be_a_millionth_below_the_cost_of_the_settings(stated, asked, key, equal):
+    assert room._equal(stated, asked, key) == equal
+
+
 def test_tampered_lost_and_keyless_releases_are_told(root):
     folder = room.make("r", counts(), root=root)
     (root / "confidential" / ".release_key").rename(root / "key")

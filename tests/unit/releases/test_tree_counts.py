@@ -325,6 +325,18 @@ def test_shares_are_those_of_a_search_over_all(targets):
     assert found == pytest.approx(parts(best.x), abs=0.002)
 
 
+@pytest.mark.parametrize(
+    ("targets", "known", "wanted"),
+    [([2], False, [0.333, 0.333, 0.334]), ([1, 2], False, [0.333, 0.334, 0.333]), ([2], True, [0.333, 0.334, 0.333])],
+)
+def test_the_level_of_the_first_target_takes_what_rounding_leaves(targets, known, wanted, monkeypatch):
+    monkeypatch.setattr(_tree_counts, "_width", lambda *_, **__: None)
+    monkeypatch.setattr(_tree_counts, "_lowered", lambda width, start: (np.full(3, 1 / 3), 0.0))
+    shape = table_columns.Hierarchy(list(range(-1, 3 if known else 2)), list(range(4 if known else 3)))
+    found = _tree_counts.narrowing(shape, mechanism="discrete_gaussian", targets=targets, known=known)
+    assert found == pytest.approx(wanted, abs=1e-12)
+
+
 def test_a_root_that_is_public_has_no_share():
     shape = table_columns.Hierarchy([-1, 0, 0, 1, 1], [0, 1, 1, 2, 2])
     assert len(_tree_counts.narrowing(shape, mechanism="discrete_gaussian", targets=[2], known=True)) == 2

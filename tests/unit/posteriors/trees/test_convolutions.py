@@ -482,3 +482,17 @@ def test_the_part_beyond_the_rule_of_a_star_is_within_its_bound(s, b, poisson, n
     bound = _solver._beyond(law, inside, sums, logs, spacing, total, side)
     assert exact <= bound
     assert bound <= 100 * exact + 1e-13 or exact > 1e-10
+
+
+@pytest.mark.parametrize(("concentration", "unmeasured"), [(0.7, 10), (3.0, 1)])
+def test_unmeasured_leaves_of_a_star_change_the_evidence_by_a_ratio_of_shapes(concentration, unmeasured):
+    """The share p of 66 of k leaves is Beta(66 A, (k - 66) A); the sum over all totals is E 1/p = (k A - 1)/(66 A - 1)."""
+    released = stream(1, "star").poisson(3, 66)
+
+    def evidence(size):
+        tree = Tree([-1, *[0] * size])
+        measured = Measurements(tree, np.arange(1, 67), released, dpm.DiscreteLaplace(scale=1.0))
+        return infer(measured, prior=Splits(concentration)).log_evidence
+
+    wanted = np.log(((66 + unmeasured) * concentration - 1) / (66 * concentration - 1))
+    assert evidence(66 + unmeasured) - evidence(66) == pytest.approx(wanted, rel=1e-9)
