@@ -180,7 +180,7 @@ def test_a_class_is_rare_below_five_records(few, said):
     frame = pd.DataFrame({"x": np.arange(30) % 3, "y": ["a"] * few + ["b"] * (30 - few)})
     table = encode(frame, name="f", target="y", numeric=["x"])
     found = [finding for finding in examine(table) if finding.kind == "rare class"]
-    assert [f"class 'a' has only {few} record(s)" in finding.text for finding in found] == [True] * said
+    assert [f"class 'a' has only {few} record" in finding.text for finding in found] == [True] * said
 
 
 def test_columns_whose_support_was_taken_from_the_records_are_counted():

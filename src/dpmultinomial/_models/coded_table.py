@@ -158,10 +158,7 @@ def examine(table: CodedTable) -> list[Finding]:
                 Finding(
                     name,
                     "rare class",
-                    (
-                        f"class {str(level)!r} has only {n} record(s), so a model cannot distinguish this class from "
-                        "noise"
-                    ),
+                    f"class {str(level)!r} has only {n} record{'' if n == 1 else 's'}: its probabilities are imprecise",
                 )
                 for level, n in zip(levels, counts, strict=True)
                 if n < FEW
@@ -185,7 +182,7 @@ def examine(table: CodedTable) -> list[Finding]:
             findings.append(Finding(name, "identifier", text))
         blank = np.isnan(levels) if table.numeric[k] else np.array([not str(v).strip() for v in levels])
         if lost := int(counts[blank].sum()):
-            text = f"column {name!r} has {lost} missing cell(s), which are treated as a separate category"
+            text = f"column {name!r} has missing cells ({lost}), which are treated as a separate category"
             findings.append(Finding(name, "missing", text))
     return findings
 

@@ -119,7 +119,7 @@ def test_a_table_is_examined_for_what_wastes_budget():
         ("gap", "missing"),
         ("y", "rare class"),
     }
-    assert "'gap' has 3 missing" in next(f.text for f in found if f.kind == "missing")
+    assert "'gap' has missing cells (3)" in next(f.text for f in found if f.kind == "missing")
 
 
 def test_nothing_but_constant_features_is_refused():
@@ -381,7 +381,7 @@ def test_text_with_more_values_than_half_the_records_is_an_identifier(size, kind
 def test_a_class_of_fewer_than_five_records_is_rare(size, rare):
     frame = pd.DataFrame({"x": ["1", "2"] * 10, "y": ["a"] * size + ["b"] * (20 - size)})
     found = coded_table.examine(coded_table.encode(frame, name="t", target="y", numeric=["x"]))
-    texts = [f"class 'a' has only {size} record(s), so a model cannot distinguish this class from noise"]
+    texts = [f"class 'a' has only {size} record{'' if size == 1 else 's'}: its probabilities are imprecise"]
     assert [f.text for f in found] == texts * rare
 
 
@@ -391,7 +391,7 @@ def test_missing_cells_are_counted_in_numbers_and_in_text():
     assert np.isnan(table.levels[0][-1])
     lost = {f.column: f.text for f in coded_table.examine(table) if f.kind == "missing"}
     assert lost == {
-        name: f"column '{name}' has {n} missing cell(s), which are treated as a separate category"
+        name: f"column '{name}' has missing cells ({n}), which are treated as a separate category"
         for name, n in (("n", 2), ("t", 3))
     }
     with pytest.raises(

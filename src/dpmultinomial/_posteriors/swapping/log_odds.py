@@ -654,7 +654,7 @@ class CommonOdds(TailedLaw):
     @property
     def accuracy(self) -> Accuracy:
         """Accuracy status ``approximate`` of the posterior distribution, with the estimated error `error`."""
-        return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated density's")
+        return Accuracy("approximate", self.error, "relative error of probabilities, estimated from the density")
 
     @cached_property
     def grid(self) -> Array:

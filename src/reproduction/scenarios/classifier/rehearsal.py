@@ -95,7 +95,7 @@ def _row(method: str, measure: str, epsilon: float, values: np.ndarray, level: f
     mean, several = float(values.mean()), len(values) > 1
     sd = float(values.std(ddof=1)) if several else 0.0
     half = float(stdtrit(len(values) - 1, (1 + level) / 2) * sd / np.sqrt(len(values))) if several else 0.0
-    budget = "" if np.isnan(epsilon) else f", epsilon = {epsilon:g}"
+    budget = "" if np.isnan(epsilon) else f", epsilon = {epsilon:.12g}"
     return {
         "quantity": f"{MEASURES[measure]}, {method}{budget}",
         "mean": mean,

@@ -84,10 +84,11 @@ MEANINGS = {
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return the assumptions about the swapping and the published margins, as sentences."""
+    records = f"{point['total']:,} records" if point["total"] != 1 else "record"
     strata = "in one stratum" if point["strata"] == 1 else f"within {point['strata']} strata"
     sentences = [
         f"Each record was selected for swapping with probability {as_stated(point['rate'])}, {strata}. The margins are "
-        f"those of the {point['total']:,} original records, and there is no other noise."
+        f"those of the original {records}, and there is no other noise."
     ]
     rows, columns = (point["sides"][side] for side in ("rows", "columns"))
     sentences.append(f"The table has the rows {_few(rows)} and the columns {_few(columns)}, and no others.")
