@@ -126,9 +126,10 @@ def test_intervals_by_hand():
 
 def test_continuous_noise_has_the_distance_of_its_quantile():
     """Check Laplace noise of scale 2: P(N >= h) = exp(-h/2)/2 = .025 at h = 2 log 20 = 5.99, so 12.3 -+ 5.99."""
-    found = dpm.confidence(dpm.Release([12.3, 0.4], mechanism=[L(scale=2.0), G(sigma=0.1)]))
+    found = dpm.confidence(dpm.Release([12.3, 0.4, 7.6], mechanism=[L(scale=2.0), G(sigma=0.1), G(sigma=0.1)]))
     assert found.counts["1"].interval() == (7, 18)
     assert found.counts["2"].interval() == (0, 0)  # .4 -+ .196 has no integer; 0 is nearest
+    assert found.counts["3"].interval() == (8, 8)
     assert "no count fits" in found.counts["2"].note()
 
 

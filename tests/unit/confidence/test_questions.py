@@ -333,6 +333,10 @@ def test_shares_of_four_cells_by_hand():
     noise = (no**2 * 4 + yes**2 * 1) / 100**2 + (no**2 * 9 + yes**2 * 2) / 60**2
     assert z[0] == pytest.approx((1 / 3 - 0.3) / math.sqrt(yes * no * (1 / 100 + 1 / 60) + noise), rel=1e-12)
     assert (sizes[:, 0].tolist(), p[0]) == ([100.0, 60.0], pytest.approx(yes))
+    rare = np.array([[2.0, 1.0, -3.0], [98.0, 99.0, 103.0], [0.0, 0.0, 0.0], [100.0, 100.0, 100.0]])
+    common = [_two_shares(cells, np.ones(4))[2].tolist() for cells in (rare, rare[[1, 0, 3, 2]])]
+    assert common[0] == pytest.approx([0.01, 0.005, 0.005])  # within .005 of the ends
+    assert common[1] == pytest.approx([0.99, 0.995, 0.995])
 
 
 @pytest.mark.parametrize(

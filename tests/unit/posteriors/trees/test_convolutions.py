@@ -486,7 +486,7 @@ def test_the_part_beyond_the_rule_of_a_star_is_within_its_bound(s, b, poisson, n
 
 @pytest.mark.parametrize(("concentration", "unmeasured"), [(0.7, 10), (3.0, 1)])
 def test_unmeasured_leaves_of_a_star_change_the_evidence_by_a_ratio_of_shapes(concentration, unmeasured):
-    """The share p of 66 of k leaves is Beta(66 A, (k - 66) A); the sum over all totals is E 1/p = (k A - 1)/(66 A - 1)."""
+    """The share p of 66 of k leaves is Beta(66 A, (k - 66) A); over all totals, E 1/p = (k A - 1)/(66 A - 1)."""
     released = stream(1, "star").poisson(3, 66)
 
     def evidence(size):
@@ -496,3 +496,14 @@ def test_unmeasured_leaves_of_a_star_change_the_evidence_by_a_ratio_of_shapes(co
 
     wanted = np.log(((66 + unmeasured) * concentration - 1) / (66 * concentration - 1))
     assert evidence(66 + unmeasured) - evidence(66) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_the_fitted_concentration_loses_at_most_a_fiftieth_of_log_evidence():
+    """Compare the evidence times the N(0, 2^2) density of the log concentration with its values on a grid."""
+    measured = Measurements(Tree([-1, *[0] * 6]), np.arange(1, 7), [5, 5, 5, 4, 8, 4], dpm.DiscreteLaplace(scale=1.0))
+
+    def value(concentration):
+        return infer(measured, prior=Splits(concentration)).log_evidence - np.log(concentration) ** 2 / 8
+
+    fitted = float(infer(measured).prior.concentrations[0])
+    assert value(fitted) >= max(map(value, np.geomspace(0.5, 50, 15))) - 0.02
