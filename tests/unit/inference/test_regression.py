@@ -10,6 +10,7 @@ from scipy import stats
 
 import dpmultinomial as dpm
 from dpmultinomial._inference import rates, regression
+from dpmultinomial._posteriors.rates.integration import Hyperparameters
 
 NAMES = tuple(f"area {i}" for i in range(40))
 LAW = dpm.DiscreteGaussian(sigma=3.0)
@@ -464,6 +465,26 @@ def test_the_accuracy_of_a_regression(parts, error, reason):
     state = rates.RegressionPosterior._state(stated(**parts), 0.01)
     assert (state.status, state.reason) == ("approximate", reason)
     np.testing.assert_equal(state.error, error)
+
+
+def test_limits_of_a_check_of_the_prior_by_hand(monkeypatch):
+    """Check simulated statistics 0, 1, .., 99 and the observed 3: four of 100 are at most 3, so p is 2 x 4/100. The
+    quantiles of level q lie at 99 q.
+    """
+    values = iter([*range(100), 3])
+    monkeypatch.setattr(rates, "_statistics", lambda _: [float(next(values))] * 5)
+    found = FOUND.prior_check(rng=dpm.stream(6, "limits"), size=100).iloc[0]
+    assert (found["observed"], found["p"]) == (3, pytest.approx(0.08))
+    assert found[["lower", "median", "upper"]].tolist() == pytest.approx([2.475, 49.5, 96.525])
+
+
+@pytest.mark.parametrize(("shape", "held"), [(1.79, False), (1.81, True)])
+def test_parameters_with_a_wide_posterior_are_held_by_the_prior(shape, held):
+    """Check the limits 0.6 times the prior sd 3 of log a, and half the prior sd 8 of the coefficients."""
+    fit = SimpleNamespace(covariance=np.diag([shape**2, 3.99**2, 4.01**2]))
+    model = SimpleNamespace(prior=SimpleNamespace(sd=3.0, slopes=8.0))
+    found = Hyperparameters.held.func(SimpleNamespace(fit=fit, model=model))
+    assert (found[0], found[1].tolist()) == (held, [False, True])
 
 
 def test_statistics_of_released_values_by_hand():
