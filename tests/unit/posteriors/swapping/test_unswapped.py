@@ -4,6 +4,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import permutations
 from math import comb
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from reference import swapping as reference_swaps
 from reference import unswapping as reference_moves
 from scipy.special import gammaln, logsumexp
-from scipy.stats import chisquare
+from scipy.stats import chisquare, norm
 
 from dpmultinomial import _accuracy
 from dpmultinomial._accounting import swapping as accounting
@@ -25,7 +26,7 @@ from dpmultinomial._posteriors.swapping import (
     unswapped,
     unswapping,
 )
-from dpmultinomial._posteriors.swapping.log_odds import common_odds_ratio
+from dpmultinomial._posteriors.swapping.log_odds import CommonOdds, common_odds_ratio
 from dpmultinomial._posteriors.swapping.unswapped import MixedLaw, StrataLaw, TwoRowLaw
 from dpmultinomial._seeding import stream
 
@@ -365,6 +366,36 @@ def test_common_odds_equal_direct_integration():
     assert found.cdf(found.quantile(0.3)) == pytest.approx(0.3, abs=1e-9)
     alone = common_odds_ratio([[0, 0], [4, 1]], rate=rate, prior_sd=2.0)  # says nothing: the prior
     assert (alone.mean(), alone.sd()) == pytest.approx((0, 2), abs=1e-8)
+    # without information, the posterior is the default prior N(0, 5^2), and the grid leaves 1e-17 on each side
+    default = common_odds_ratio([[0, 0], [4, 1]], rate=rate)
+    assert default.sd() == pytest.approx(5, abs=1e-8)
+    assert default.grid == pytest.approx(np.linspace(-5, 5, 801) * norm.isf(1e-17), abs=1e-6)
+    assert default.density == pytest.approx(norm.pdf(default.grid, scale=5), rel=1e-6)
+
+
+def test_a_common_odds_ratio_far_from_a_narrow_prior():
+    """Check a mean nine standard deviations of the prior from 0, by a sum over a grid of log odds ratios."""
+    table, rate, grid = np.array([[300, 10], [10, 300]]), 0.01, np.linspace(3, 6.5, 701)
+    row = two_by_two.row(table, rate=rate)
+    x = row.tables(table)[:, 1, 1]
+    choices = -2 * (gammaln(x + 1) + gammaln(311 - x))  # C(310, x)^2 = C(310, x) C(310, 310 - x)
+    tilted = grid[:, None] * (x - 300)
+    logs = -2 * grid**2 + logsumexp(row.log_backward + choices + tilted, axis=1) - logsumexp(choices + tilted, axis=1)
+    density = np.exp(logs - logs.max())
+    mean = density @ grid / density.sum()
+    found = common_odds_ratio(table, rate=rate, prior_sd=0.5)
+    assert mean > 4.5
+    assert (found.mean(), found.sd()) == pytest.approx(
+        (mean, np.sqrt(density @ (grid - mean) ** 2 / density.sum())), rel=1e-6
+    )
+
+
+def test_a_common_odds_ratio_has_the_errors_of_a_numerator_and_a_denominator():
+    """Check that the error of a density, at the levels down to 1e-15, counts twice in a probability."""
+    levels = []
+    law = SimpleNamespace(log_mass=lambda: 3.0, error=lambda level: levels.append(level) or 0.001)
+    assert CommonOdds(law, 0.0, 1).error == 0.002
+    assert levels == [pytest.approx(3.0 + np.log(1e-15))]
 
 
 def cells(*lines):
