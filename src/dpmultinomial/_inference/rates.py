@@ -381,8 +381,8 @@ class RegressionPosterior(Posterior):
         state = self._state(self._rates.error)
 
         def one(i: int) -> Discrete:
-            values, p = rates.predicted(i, float(sizes[i]))
-            return Discrete(values, p, name=labels[i], type="count", accuracy=state)
+            about = {"name": labels[i], "type": "count", "accuracy": state}
+            return _predictive(rates, i, np.ones(1), sizes[[i]], about)
 
         def joint(size: int, rng: np.random.Generator) -> NDArray[Any]:
             drawn = rates.draw(size, rng)[0]
@@ -493,7 +493,7 @@ class RegressionPosterior(Posterior):
             about: dict[str, Any] = {"name": names[i], "type": "count", "accuracy": self._state(self._rates.error)}
             if self._model.table.measured[i]:
                 return Discrete(*self._rates.count(i), **about)
-            return _Unmeasured(*self._unmeasured_count(i), *self._unmeasured_moments(i), **about)
+            return _predictive(self._rates, i, np.exp(self.areas.log_node[i]), self.areas.exposure[i], about)
 
         def columns(level: float) -> Columns:
             counts = self._numbers(level).counts.copy()
@@ -504,31 +504,6 @@ class RegressionPosterior(Posterior):
             return Columns(mean, sd, lower, upper, self._state(self._rates.error))
 
         return Quantities(names, one, joint=lambda size, rng: self._draw(size, rng)["counts"], numbers=columns)
-
-    def _unmeasured_count(self, i: int) -> tuple[Array, Array]:
-        """Return the possible true counts of an area for which no count was measured, and their probabilities. Counts
-        in the long upper tail are represented by the value infinity.
-        """
-        nodes = zip(np.exp(self.areas.log_node[i]), self.areas.exposure[i], strict=True)
-        high = 1000 / self.areas.exposure[i].min() + 20 * float(self._rates.law(i).quantile(0.999))  # tails can be long
-        laws = [
-            (weight, *self._rates.predicted(i, float(e), min(high * e, _MOST_COUNTS))) for weight, e in nodes if weight
-        ]
-        probabilities = np.zeros(1 + max(int(values[-1]) for _, values, _ in laws))
-        for weight, values, p in laws:
-            probabilities[values] += weight * p
-        beyond = max(1.0 - float(probabilities.sum()), 0.0)
-        return np.append(np.arange(len(probabilities)), np.inf), np.append(probabilities, beyond * (beyond > NEGLECTED))
-
-    def _unmeasured_moments(self, i: int) -> tuple[float, float]:
-        """Return the mean and the standard deviation of the true count of an area for which no count was measured. The
-        exposure and the rate are independent.
-        """
-        rate, weights, e = self._rates.law(i), np.exp(self.areas.log_node[i]), self.areas.exposure[i]
-        first, second = rate.mean(), rate.variance() + rate.mean() ** 2
-        within = first - second if self.regression.family == "shares" else first  # variance of a count per exposure
-        mean = float(weights @ e) * first
-        return mean, float(np.sqrt(weights @ e * within + weights @ e**2 * second - mean**2))
 
     def _parameter_group(self) -> Quantities:
         design = self.areas.design
@@ -646,8 +621,8 @@ class RegressionPosterior(Posterior):
 
 
 class _Unmeasured(Discrete):
-    """Count of an area for which no count was measured. The value infinity represents the long upper tail, so the mean
-    and the standard deviation are computed from those of the rate.
+    """Count that was not measured. The value infinity represents the long upper tail, so the mean and the standard
+    deviation are computed from those of the rate.
 
     Parameters
     ----------
@@ -667,6 +642,34 @@ class _Unmeasured(Discrete):
     def sd(self) -> float:
         """Return the standard deviation of the count."""
         return self._moments[1]
+
+
+def _predictive(rates: AreaRates, i: int, weights: Array, exposure: Array, about: Mapping[str, Any]) -> _Unmeasured:
+    """Return the distribution of a count of one area that was not measured.
+
+    Parameters
+    ----------
+    rates : rates of the areas.
+    i : position of the area.
+    weights, exposure : float64 (nodes,), distribution of the exposure, which is independent of the rate.
+    about : name, type and accuracy.
+    """
+    rate = rates.law(i)
+    high = 1000 / exposure.min() + 20 * float(rate.quantile(0.999))  # tails can be long
+    nodes = zip(weights, exposure, strict=True)
+    laws = [(weight, *rates.predicted(i, float(e), min(high * e, _MOST_COUNTS))) for weight, e in nodes if weight]
+    probabilities = np.zeros(1 + max(int(values[-1]) for _, values, _ in laws))
+    for weight, values, p in laws:
+        probabilities[values] += weight * p
+    beyond = 1.0 - float(probabilities.sum())
+    listed = np.arange(len(probabilities), dtype=np.float64)
+    if beyond > NEGLECTED:
+        listed, probabilities = np.append(listed, np.inf), np.append(probabilities, beyond)
+    first, second = rate.mean(), rate.variance() + rate.mean() ** 2
+    within = first - second if rates.model.shares else first  # variance of a count per exposure
+    mean = float(weights @ exposure) * first
+    variance = float(weights @ exposure * within + weights @ exposure**2 * second) - mean**2
+    return _Unmeasured(listed, probabilities, mean, float(np.sqrt(variance)), **about)
 
 
 def _counted(covariates: Any) -> range:

@@ -61,7 +61,7 @@ def randomness(
         words = random_state.randint(0, 2**32, size=8, dtype=np.uint32).tolist()
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words))), "a generator of the caller"
     seed = _checks.integer("random_state", random_state)
-    return np.random.Generator(np.random.PCG64(seed)), "a seed: whoever knows it can undo the noise"
+    return np.random.Generator(np.random.PCG64(seed)), "a seed: whoever knows it can reproduce the noise"
 
 
 def open_card(model: str, releases: int, smoothing: float) -> Card:
@@ -85,7 +85,7 @@ def open_card(model: str, releases: int, smoothing: float) -> Card:
         "releases": releases,
         "smoothing": smoothing,
         "hardened": False,
-        "hardened_reason": "no noise at all: the counts can be computed from the model",
+        "hardened_reason": "no noise at all: the model reveals the data",
     }
 
 

@@ -178,7 +178,7 @@ def test_generators_are_taken_as_they_are():
 
 
 def test_the_origin_of_the_noise_is_stated():
-    for given, words in ((None, "the operating system"), (7, "a seed: whoever knows it can undo the noise"),
+    for given, words in ((None, "the operating system"), (7, "a seed: whoever knows it can reproduce the noise"),
                          (np.random.RandomState(1), "a generator of the caller")):  # fmt: skip
         found, stated = _model_card.randomness(given, rng=None)
         assert isinstance(found, np.random.Generator)
