@@ -4,7 +4,7 @@ distributions.
 The module also builds posteriors from draws: draws of Markov chains, with a convergence check, or independent draws.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -196,6 +196,7 @@ def of_draws(
     accuracy: Accuracy | None = None,
     source: object = None,
     tails: Mapping[str, tuple[float, float]] | None = None,
+    sums: Collection[str] = (),
 ) -> Posterior:
     """Build a `Posterior` in which every distribution is the empirical distribution of draws.
 
@@ -206,6 +207,7 @@ def of_draws(
     method, facts, source : attributes of the result, see `Posterior`.
     accuracy : accuracy of all quantities; None: determined from R-hat and the effective sample sizes of the chains.
     tails : tail indices of quantities without a finite variance, by name (see `Draws`).
+    sums : names of the quantities that are sums of others.
 
     Returns
     -------
@@ -228,7 +230,7 @@ def of_draws(
                 return Discrete(values, times, **about)
             return Draws(pooled[group][:, i], **about, tails=(tails or {}).get(listed[i], (np.inf, np.inf)))
 
-        return Quantities(listed, one, joint=lambda size, rng: joint(size, rng)[group])
+        return Quantities(listed, one, joint=lambda size, rng: joint(size, rng)[group], sums=sums)
 
     return Posterior(
         {group: group_of(group) for group in draws}, joint=joint, method=method, facts=facts, source=source

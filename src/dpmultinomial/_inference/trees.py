@@ -279,6 +279,8 @@ def crossed_posterior(release: Release, *, prior: Any, method: str, rng: np.rand
         )
     laws = crossed_cells.laws(crossed, prior_of(prior, release, crossed.tree))
     names = _names(crossed, len(release.shape) == 1)
+    single = [leaf and target in crossed.cells for leaf in crossed.tree.leaf for target in crossed.targets]
+    sums = [name for name, alone in zip(names, single, strict=True) if not alone]
     facts: dict[str, object] = {
         "prior": laws[0].facts["prior"],
         "concentrations": {
@@ -287,7 +289,7 @@ def crossed_posterior(release: Release, *, prior: Any, method: str, rng: np.rand
         "least_squares": _least_squares(crossed, laws, names),
     }
     if chosen == "least squares":
-        return _apart(laws, names, facts | release.facts)
+        return _apart(laws, names, facts | release.facts, sums)
     cells = laws[: len(crossed.cells)]
     chains = crossed_chain.sample(crossed, priors=[law.prior for law in cells], near=cells, rng=_checks.generator(rng))
     draws = chains.draws.reshape(*chains.draws.shape[:2], -1).astype(np.float64)
@@ -299,6 +301,7 @@ def crossed_posterior(release: Release, *, prior: Any, method: str, rng: np.rand
         facts=facts,
         accuracy=chains.accuracy,
         source=chains,
+        sums=sums,
     )
 
 
@@ -382,7 +385,7 @@ def _least_squares(crossed: Crossed, laws: crossed_cells.Laws, names: list[str])
     return dict(zip(names, pairs, strict=True))
 
 
-def _apart(laws: crossed_cells.Laws, names: list[str], facts: dict[str, object]) -> Posterior:
+def _apart(laws: crossed_cells.Laws, names: list[str], facts: dict[str, object], sums: list[str]) -> Posterior:
     """Build a `Posterior` from the separate trees of all cells and sums. The posterior does not describe the dependence
     between different cells and sums.
     """
@@ -397,7 +400,7 @@ def _apart(laws: crossed_cells.Laws, names: list[str], facts: dict[str, object])
         return np.stack([law.sample(size, rng=rng) for law in laws], axis=2).reshape(size, -1)
 
     return Posterior(
-        {"counts": Quantities(tuple(names), one, joint=joint)},
+        {"counts": Quantities(tuple(names), one, joint=joint, sums=sums)},
         joint=lambda size, rng: {"counts": joint(size, rng)},
         method="least squares, then one tree per cell",
         facts=facts,

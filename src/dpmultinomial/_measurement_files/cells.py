@@ -213,7 +213,8 @@ class CellPlaces(Places):
         def numbers(level: float) -> Columns:
             return Columns(*self.windows.numbers(level), [law(i).accuracy for i in range(len(tree))])
 
-        counts = Quantities(tree.names, law, joint=joint, together=_MixtureTogether(self), numbers=numbers)
+        together = _MixtureTogether(self)
+        counts = Quantities(tree.names, law, joint=joint, together=together, numbers=numbers, sums=tree.inner)
         return Posterior(
             {"counts": counts},
             joint=lambda size, rng: {"counts": joint(size, rng)},

@@ -255,8 +255,19 @@ class Places:
         return {**translated, **about}
 
     def _listed(self, side: Any, known: Names) -> list[str]:
-        rows = [i for name in ([side] if isinstance(side, str) else side) for i in self._rows(str(name), known)]
+        """Return the nodes of one place, of several places, or of ``all`` places of the only level."""
+        rows = [i for name in self._wanted(side) for i in self._rows(name, known)]
         return [self.measured.tree.names[i] for i in rows]
+
+    def _wanted(self, side: Any) -> list[str]:
+        if side != "all":
+            return [side] if isinstance(side, str) else [str(name) for name in side]
+        if len(self.levels) > 1:
+            raise ValueError(
+                f"'all' requires a single level, got {len(self.levels)} levels ({', '.join(self.levels)}): choose one "
+                "level, or list the places"
+            )
+        return list(self.names)
 
     def _rows(self, name: str, known: Names) -> list[int]:
         known.place(name)
@@ -274,28 +285,19 @@ class Places:
     def _shared(self, part: Any, known: Names) -> Any:
         if not isinstance(part, Mapping):
             return part
-        return {key: side if side == "all" else self._listed(side, known) for key, side in part.items()}
+        return {key: self._listed(side, known) for key, side in part.items()}
 
     def _ranked(self, part: Any, known: Names) -> Any:
         if not isinstance(part, Mapping) or "of" not in part:
             return part
-        return {key: side if key == "top" else self._side(side, known) for key, side in part.items()}
-
-    def _side(self, side: Any, known: Names) -> list[str]:
-        """Return the nodes of places that are to be ranked."""
-        if side == "all" and len(self.levels) > 1:
-            raise ValueError(
-                f"rank: 'all' requires a single level, got {len(self.levels)} levels ({', '.join(self.levels)}): "
-                "choose one level, or list the places"
-            )
-        wanted = list(self.names) if side == "all" else [side] if isinstance(side, str) else side
-        for name in wanted:
-            if len(self._rows(str(name), known)) > 1:
+        sides = {key: side for key, side in part.items() if key != "top"}
+        for name in (name for side in sides.values() for name in self._wanted(side)):
+            if len(self._rows(name, known)) > 1:
                 raise ValueError(
                     f"{name} cannot be ranked, because this place is a sum of several nodes of the geographic "
                     "hierarchy: ask for differences"
                 )
-        return self._listed(wanted, known)
+        return {**part, **{key: self._listed(side, known) for key, side in sides.items()}}
 
 
 def _word(level: str) -> str:

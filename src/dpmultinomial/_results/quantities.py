@@ -4,7 +4,7 @@ select some quantities or evaluate all of them in one call.
 `Chance` is a probability with an accuracy status.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -55,8 +55,7 @@ class Quantities:
         the first time; or None if only draws are available.
     numbers : function of a level that returns the `Columns` of all quantities in one pass; None: separately for each
         quantity.
-    whole : name of the quantity that is the sum of all others, which the word ``all`` in a question omits; None if
-        there is none.
+    sums : names of the quantities that are sums of others, which the word ``all`` in a question omits.
     """
 
     def __init__(
@@ -68,10 +67,10 @@ class Quantities:
         among: Callable[[tuple[str, ...]], "Quantities"] | None = None,
         together: Together | Callable[[], Together | None] | None = None,
         numbers: Callable[[float], Columns] | None = None,
-        whole: str | None = None,
+        sums: Collection[str] = (),
     ) -> None:
         self.names, self._law, self._joint, self._among = tuple(names), law, joint, among
-        self._together, self._numbers, self.whole = together, numbers, whole
+        self._together, self._numbers, self.sums = together, numbers, frozenset(sums)
         self._laws: dict[str, Marginal] = {}
 
     def __getitem__(self, name: str) -> Marginal:

@@ -558,7 +558,13 @@ class Asked:
             )
         of = self._places("rank", what["of"])
         places = self._places("rank", what["among"]) if "among" in what else of
-        self._check_ranked(of, places)
+        if len(places) < 2 and len(self._every()) > 1:
+            name = self.group.names[of[0]]
+            raise ValueError(
+                f"rank requires at least two quantities, got {name}: to rank it among all, write {{of: {name}, among: "
+                "all}"
+            )
+        self._check_listed("rank", of, places)
         wanted = [places.index(place) for place in of] if "among" in what else None
         top = _checks.integer("top", what.get("top", min(5, len(places))), least=1, most=len(places))
         together = self.group.together
@@ -574,17 +580,13 @@ class Asked:
             rows.append((f"{label}: P({name} in top {top})", p, NAN, NAN, NAN, chance_))
         return rows
 
-    def _check_ranked(self, of: Sequence[int], among: Sequence[int]) -> None:
-        """Raise ValueError if `among` has a single quantity or lacks a quantity in `of`."""
-        name = self.group.names[of[0]]
-        if len(among) < 2 and len(self._every()) > 1:
+    def _check_listed(self, kind: str, of: Sequence[int], among: Sequence[int]) -> None:
+        """Raise ValueError if `among` lacks a quantity in `of`."""
+        listed = set(among)
+        if outside := [self.group.names[place] for place in of if place not in listed]:
             raise ValueError(
-                f"rank requires at least two quantities, got {name}: to rank it among all, write {{of: {name}, among: "
-                "all}"
-            )
-        if outside := [self.group.names[place] for place in of if place not in set(among)]:
-            raise ValueError(
-                f"rank: every name under 'of' must also be listed under 'among', which lacks {', '.join(outside)}"
+                f"{kind}: every name under 'of' must also be listed under 'among', which lacks {', '.join(outside)} "
+                "('all' omits sums of other quantities)"
             )
 
     def _drawn(self, label: str, plus: list[int], minus: list[int]) -> Marginal:
@@ -638,8 +640,8 @@ class Asked:
         return Accuracy("exact", 0.0, f"given that the denominator is not 0, which has probability {defined}")
 
     def _every(self) -> list[int]:
-        """Return the positions of all quantities except a quantity that is the sum of all others."""
-        return [place for place, name in enumerate(self.group.names) if name != self.group.whole]
+        """Return the positions of all quantities that are not sums of others."""
+        return [place for place, name in enumerate(self.group.names) if name not in self.group.sums]
 
     def _places(self, kind: str, names: Any) -> list[int]:
         """Return the positions of the quantities that are selected by one name, several different names, or ``all``."""
@@ -663,11 +665,7 @@ class Asked:
         if not isinstance(what, Mapping) or set(what) != {"of", "among"}:
             raise ValueError(f"share must have the form {{of: [..], among: [..]}}, got {what!r}")
         of, among = self._places("share", what["of"]), self._places("share", what["among"])
-        if not set(of) <= set(among):
-            raise ValueError(
-                f"share: every name under 'of' must also be listed under 'among', got of = {what['of']!r} and among = "
-                f"{what['among']!r}"
-            )
+        self._check_listed("share", of, among)
         return of, among
 
 

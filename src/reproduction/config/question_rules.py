@@ -2,21 +2,23 @@
 written in plain Python.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 KINDS = ("sum", "difference", "ratio", "share", "probability", "rank")
 GROUPS = ("counts", "shares", "rates", "parameters")
 
 
-def mistakes(questions: Mapping[str, Any], names: Sequence[str], whole: str = "") -> Iterator[tuple[str, str]]:
+def mistakes(
+    questions: Mapping[str, Any], names: Sequence[str], sums: Collection[str] = ()
+) -> Iterator[tuple[str, str]]:
     """Yield a pair (key, message) for every invalid question.
 
     Parameters
     ----------
     questions : mapping from the name of a question to the question, in the form that `dpmultinomial` accepts.
     names : names of the quantities; empty if they are not known yet.
-    whole : name of the quantity that is the sum of all others, which the word ``all`` omits.
+    sums : names of the quantities that are sums of others, which the word ``all`` omits.
     """
     for label, question in questions.items():
         place = f".questions.{label}"
@@ -30,13 +32,13 @@ def mistakes(questions: Mapping[str, Any], names: Sequence[str], whole: str = ""
         if question.get("about", "counts") not in GROUPS:
             yield f"{place}.about", f"must be one of {', '.join(GROUPS)}, got {question['about']!r}"
         try:
-            if text := _wrong(kinds[0], question[kinds[0]], names, whole):
+            if text := _wrong(kinds[0], question[kinds[0]], names, sums):
                 yield place, text
         except (TypeError, KeyError, ValueError, AttributeError) as error:
             yield place, str(error.args[0] if error.args else error)
 
 
-def _wrong(kind: str, what: Any, names: Sequence[str], whole: str) -> str:
+def _wrong(kind: str, what: Any, names: Sequence[str], sums: Collection[str]) -> str:
     if (text := _misshapen(kind, what)) or not names:
         return text
     try:
@@ -56,16 +58,16 @@ def _wrong(kind: str, what: Any, names: Sequence[str], whole: str) -> str:
             return f"{kind} requires names of quantities, got {side!r}"
         for name in [side] if isinstance(side, str) else side:
             known.place(str(name))
-    return _beyond(kind, what, names, whole)
+    return _beyond(kind, what, names, sums)
 
 
-def _beyond(kind: str, what: Any, names: Sequence[str], whole: str) -> str:
+def _beyond(kind: str, what: Any, names: Sequence[str], sums: Collection[str]) -> str:
     """Return an error message if a question about a rank or a share is inconsistent, and otherwise an empty string. All
     names in the question are assumed to be known.
     """
     if kind not in ("share", "rank"):
         return ""
-    every = [name for name in names if name != whole]
+    every = [name for name in names if name not in sums]
     of, among = (
         every if side == "all" else [side] if isinstance(side, str) else list(side)
         for side in (what["of"], what.get("among", what["of"]))
@@ -73,7 +75,10 @@ def _beyond(kind: str, what: Any, names: Sequence[str], whole: str) -> str:
     if kind == "rank" and len(among) < 2 <= len(every):
         return f"rank requires at least two quantities: to rank {of[0]} among all, write {{of: {of[0]}, among: all}}"
     if outside := [name for name in of if name not in among]:
-        return f"{kind}: every name under 'of' must also be listed under 'among', which lacks {', '.join(outside)}"
+        return (
+            f"{kind}: every name under 'of' must also be listed under 'among', which lacks {', '.join(outside)} ('all' "
+            "omits sums of other quantities)"
+        )
     top = what.get("top", 1)
     return f"top must be in [1, {len(among)}], got {top}" if top > len(among) else ""
 

@@ -53,7 +53,9 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
     if row.status == "not converged":
         return f"The Markov chain for {row.quantity} did not converge: do not use this number."
     if row.type == "question":
-        text, cell = _question(row, questions_of(facts), certain=bounded(point)), point.get("cell", "total")
+        sums = "tree" in point or facts["kind"] == "additive_counts"
+        text = _question(row, questions_of(facts), certain=bounded(point), sums=sums)
+        cell = point.get("cell", "total")
         return text if cell == "total" else f"{text.removesuffix('.')} (counts of {cell})."
     if simulated(facts, point):
         return _score(row, facts)
@@ -504,7 +506,7 @@ def _meaning(name: str, facts: Facts) -> str:
     return meanings.get(name, name)
 
 
-def _question(row: Any, questions: Mapping[str, Any], *, certain: bool) -> str:
+def _question(row: Any, questions: Mapping[str, Any], *, certain: bool, sums: bool) -> str:
     label = asked_in(row.quantity, questions)
     asked = questions.get(label) or {}
     if "probability" in asked:
@@ -512,7 +514,7 @@ def _question(row: Any, questions: Mapping[str, Any], *, certain: bool) -> str:
         return f"{label}: the probability that {asked['probability']} is {probability}."
     if row.mean == row.mean and row.lower != row.lower:  # a probability that belongs to a rank
         inside = row.quantity.removeprefix(f"{label}: ").removeprefix("P(").removesuffix(")")
-        inside = f"{inside} among {_asked(asked)}"
+        inside = f"{inside} among {_asked(asked, sums)}"
         return f"{label}: the probability of {inside} is {chance(row.mean, row.status, row.error, certain)}."
     low, high = real(row.lower, row.upper - row.lower), real(row.upper, row.upper - row.lower)
     if not {"ratio", "share"} & set(asked) and about_counts(row.quantity, questions):
@@ -521,7 +523,7 @@ def _question(row: Any, questions: Mapping[str, Any], *, certain: bool) -> str:
         low, high = shares(row.lower, row.upper, width=row.upper - row.lower)
     elif "ratio" in asked:
         low = low_ratio(row.lower, row.upper - row.lower)
-    what = _asked(asked)
+    what = _asked(asked, sums)
     if "rank" in asked:
         what = f"the rank of {row.quantity.removeprefix(f'{label}: ')} among {what}"
     discrete = "rank" in asked or asked.get("about", "counts") in ("counts", "shares")
@@ -584,7 +586,11 @@ def about_counts(quantity: str, questions: Mapping[str, Any]) -> bool:
     return "rank" in asked or (bool({"sum", "difference"} & set(asked)) and asked.get("about", "counts") == "counts")
 
 
-def _asked(question: Mapping[str, Any]) -> str:
+def _asked(question: Mapping[str, Any], sums: bool = False) -> str:
+    """Return the quantity of a question as text; for a rank, the quantities that are compared. If `sums` is set, some
+    counts are sums of others.
+    """
+
     def side(names: Any) -> str:
         return names if isinstance(names, str) else listed([str(name) for name in names])
 
@@ -600,9 +606,10 @@ def _asked(question: Mapping[str, Any]) -> str:
     if "rank" in question:
         names = question["rank"].get("among", question["rank"]["of"])
         nouns = f"{noun}s" if noun else "parameters"
-        if names == "all" or len(names) > _NAMED:
-            return f"all {nouns}" if names == "all" else f"the {len(names):,} {nouns} of the question"
-        return side(names)
+        if names == "all":
+            return f"all {nouns}{' that are not sums of others' if sums else ''}"
+        many = not isinstance(names, str) and len(names) > _NAMED
+        return f"the {len(names):,} {nouns} of the question" if many else side(names)
     return "the answer"
 
 

@@ -299,3 +299,32 @@ def test_the_parents_of_several_nodes_with_queries_are_required():
     release = dpm.Release(table, mechanism=dpm.DiscreteGaussian(sigma=2.0), queries={}, parents={"n": None})
     with pytest.raises(ValueError, match=r"parents must have an entry for every node, but the entry is missing for s$"):
         dpm.posterior(release)
+
+
+def test_all_counts_of_a_tree_are_those_that_contain_no_others():
+    """Counts without noise: the sum of the leaves is the root, and shares and ranks are among the leaves."""
+    parents = {"all of it": None, "x": "all of it", "c": "all of it", "a": "x", "b": "x"}
+    release = dpm.Release({"all of it": 60, "x": 30, "c": 30, "a": 10, "b": 20}, mechanism=dpm.Exact(), parents=parents)
+    found = dpm.posterior(release)
+    shares = {name: {"share": {"of": name, "among": "all"}} for name in "abc"}
+    questions = {"sum": {"sum": "all"}, **shares, "r": {"rank": {"of": "all"}}}
+    rows = found.ask(questions, rng=dpm.stream(1, "t")).set_index("quantity")["mean"]
+    assert [rows[name] for name in ("sum", "a", "b", "c")] == pytest.approx([60, 1 / 6, 1 / 3, 1 / 2])
+    assert {name: rows.get(f"r: {name}") for name in parents} == {"all of it": None, "x": None, "a": 3, "b": 2, "c": 1}
+    with pytest.raises(ValueError, match=r"which lacks x \('all' omits sums of other quantities\)"):
+        found.ask({"q": {"share": {"of": "x", "among": "all"}}})
+
+
+@pytest.mark.parametrize("method", ["chain", "least squares"])
+def test_all_counts_of_crossed_cells_are_the_cells(method):
+    """Noise of sd .05 leaves the counts as they are; the total of the four cells is 10."""
+    sums = {"top": ["a", "b"], "every": ["a", "b", "c", "d"]}
+    law = dpm.DiscreteGaussian(sigma=0.05)
+    release = dpm.Release({"a": 1, "b": 2, "c": 3, "d": 4, "top": 3, "every": 10}, mechanism=law, queries=sums)
+    found = dpm.posterior(release, method=method, rng=dpm.stream(1, "t"))
+    assert found.ask({"q": {"sum": "all"}}, rng=dpm.stream(2, "t"))["mean"].tolist() == pytest.approx([10])
+    rows = {name: dict.fromkeys("abcd", 3) for name in ("n", "m")} | {"nm": dict.fromkeys("abcd", 6)}
+    tree = {"nm": None, "n": "nm", "m": "nm"}
+    release = dpm.Release(pd.DataFrame(rows).T, mechanism=law, queries={}, parents=tree)
+    found = dpm.posterior(release, method=method, rng=dpm.stream(1, "t"))
+    assert found.ask({"q": {"sum": "all"}}, rng=dpm.stream(2, "t"))["mean"].tolist() == pytest.approx([24])

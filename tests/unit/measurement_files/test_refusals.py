@@ -366,6 +366,9 @@ def test_rows_of_ranks_have_the_names_of_places(text, shown):
     [
         ({"rank": {"of": "all", "top": 1}}, r"'all' requires a single level, got 2 levels \(A, B\)"),
         ({"rank": {"of": "y"}}, "y cannot be ranked, because this place is a sum"),
+        ({"rank": {"of": "x", "among": ["x", "y"]}}, "y cannot be ranked, because this place is a sum"),
+        ({"share": {"of": "x", "among": "all"}}, r"'all' requires a single level, got 2 levels \(A, B\)"),
+        ({"sum": "all"}, "'all' requires a single level"),
     ],
 )
 def test_places_of_several_levels_or_nodes_are_not_ranked(question, words):
@@ -380,7 +383,9 @@ def test_places_of_several_levels_or_nodes_are_not_ranked(question, words):
     found.levels = ("A",)
     found.names = {"x": [0], "z": [2]}
     assert found._translated({"rank": {"of": "all"}}, known) == {"rank": {"of": ["n0", "n2"]}}
-    share = {"share": {"of": "x", "among": "all"}}
-    assert found._translated(share, known) == {"share": {"of": ["n0"], "among": "all"}}
+    for kind in ("share", "rank"):  # the tree has nodes of other levels, which contain the places
+        asked = {kind: {"of": "x", "among": "all"}}
+        assert found._translated(asked, known) == {kind: {"of": ["n0"], "among": ["n0", "n2"]}}
+    assert found._translated({"sum": "all"}, known) == {"sum": ["n0", "n2"]}
     with pytest.raises(TypeError, match="a question must be a mapping"):
         found._translated("x > z", known)

@@ -592,7 +592,9 @@ class TreeLaw:
             lambda nodes, size, rng: self.sample(size, rng=rng, nodes=nodes),
             certain=self.accuracy.status == "exact",
         )
-        counts = Quantities(self.tree.names, self.law, joint=together, together=state, numbers=self._quantities)
+        counts = Quantities(
+            self.tree.names, self.law, joint=together, together=state, numbers=self._quantities, sums=self.tree.inner
+        )
         return Posterior(
             {"counts": counts},
             joint=lambda size, rng: {"counts": together(size, rng)},

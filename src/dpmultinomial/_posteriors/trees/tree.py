@@ -132,6 +132,11 @@ class Tree:
         return np.asarray(np.bincount(self.parent[self.parent >= 0], minlength=len(self)) == 0)
 
     @cached_property
+    def inner(self) -> frozenset[str]:
+        """Names of the nodes with children, whose counts are sums of others."""
+        return frozenset(self.names[i] for i in np.flatnonzero(~self.leaf))
+
+    @cached_property
     def root(self) -> int:
         """Position of the root of the tree in the order of the nodes."""
         return int(np.flatnonzero(self.parent < 0)[0])
