@@ -812,3 +812,13 @@ def test_densities_outside_the_range_of_the_statistics_are_refused(mean, sse, co
     with pytest.raises(ValueError, match=words):
         cs.log_ratio(*rows)
     assert np.isfinite(cs.log_ratio(*(part[[0, 2]] for part in rows))).all()
+
+
+@pytest.mark.parametrize(("error", "status"), [(0.005, "converged"), (0.0051, "approximate")])
+def test_a_chain_with_a_law_error_above_half_a_percent_is_approximate(error, status):
+    draws = stream(8, "law error").standard_normal((4, 1000, 2))
+    conflict = cs.Conflict((0.5,) * 4, (0.5,) * 2)
+    prior = normal_model.Prior.from_limits(-1.0, 1.0)
+    found = cs.CensoredPosterior(draws, np.zeros((4, 1000, 4)), prior, conflict, lambda: (error, 400), 0)
+    assert (found.accuracy.status, found.accuracy.error) == (status, error)
+    assert "total variation" in found.accuracy.reason

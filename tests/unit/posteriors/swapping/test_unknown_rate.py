@@ -260,6 +260,18 @@ def test_a_common_odds_ratio_is_right_to_the_error_it_states():
         assert 0.1 < max(ratios) <= 1
 
 
+def test_the_error_of_a_rate_counts_in_the_numerator_and_the_denominator():
+    """Check an interpolation that is 0 where the log likelihood is 0.01, and an error 0.001 of the density. A panel
+    that is far below the largest one is not tested.
+    """
+    panels = [(0.0, 0.7, np.zeros(4), 5.0), (0.7, np.pi / 2, np.zeros(4), -60.0)]
+    law = SimpleNamespace(
+        _panels=panels, _exact=lambda rate: 0.01 if rate < np.sin(0.7) ** 2 else 9.0, _log_mass=0.0,
+        _density=SimpleNamespace(error=lambda level: 0.001),
+    )  # fmt: skip
+    assert RateLaw.error.func(law) == pytest.approx(2 * (np.expm1(0.01) + 0.001))
+
+
 def test_gauss_rules_of_a_law_on_few_rates_are_that_law():
     """Check that three rates have three orthogonal polynomials, so the rule is the distribution itself."""
     x, mass = np.array([0.1, 0.35, 0.8]), np.array([0.2, 0.5, 0.3])
