@@ -167,7 +167,8 @@ class Rank:
 
     def among(self, top: int) -> float:
         """Return the probability that the rank of the quantity is at most `top`."""
-        return min(1.0, float(self.probabilities[self.ranks <= top].sum()))
+        inside = self.ranks <= top
+        return 1.0 if inside.all() else min(1.0, float(self.probabilities[inside].sum()))
 
 
 def exact_ranks(
@@ -264,8 +265,6 @@ def _law(p: Array, above: Array, unsure: NDArray[np.bool_]) -> tuple[Whole, Arra
 
 
 DRAWS = 100_000
-# 95 % bound on the probability of an event that does not occur in any draw
-UNSEEN = -math.expm1(math.log(0.05) / DRAWS)
 _AT_ONCE = 10_000_000  # number of values per block
 _FEW = 50  # number of quantities whose draws are stored between questions
 
@@ -299,18 +298,20 @@ class Drawer:
             reason = "; ".join([*([base.reason] * bool(base.reason)), draws, f"error: {error}"])
         return Accuracy("approximate", float("nan"), reason)
 
-    def error(self, sd: float) -> float:
-        """Return the standard error of a mean, or NaN for draws from Markov chains, which are not independent."""
-        return sd / DRAWS**0.5 if self.state.status == "approximate" else float("nan")
+    def error(self, sd: float, size: int = DRAWS) -> float:
+        """Return the standard error of a mean of `size` draws, or NaN for draws from Markov chains, which are not
+        independent.
+        """
+        return sd / size**0.5 if self.state.status == "approximate" else float("nan")
 
-    def error_of_chance(self, p: float) -> float:
-        """Return the standard error of an estimated probability. If all draws agree, return the 95 % upper bound of
-        Clopper and Pearson for the probability of the event that does not occur in any draw, 1 - 0.05^(1/DRAWS) or
-        about 3/DRAWS.
+    def error_of_chance(self, p: float, size: int = DRAWS) -> float:
+        """Return the standard error of a probability that is estimated from `size` draws. If all draws agree, return
+        the 95 % upper bound of Clopper and Pearson for the probability of the event that does not occur in any draw,
+        1 - 0.05^(1/size) or about 3/size.
         """
         if 0 < p < 1:
-            return self.error(float(np.sqrt(p * (1 - p))))
-        return UNSEEN if self.state.status == "approximate" else float("nan")
+            return self.error(float(np.sqrt(p * (1 - p))), size)
+        return -math.expm1(math.log(0.05) / size) if self.state.status == "approximate" else float("nan")
 
     def error_of_rank(self, sd: float, size: int) -> float:
         """Return the standard error of a mean rank among `size` quantities. If all draws agree, return the bound of
@@ -336,18 +337,27 @@ class Drawer:
         return np.concatenate(list(self._parts(places)))
 
     def law(self, draws: Array, label: str) -> Draws:
-        """Return the empirical distribution of a sample of draws."""
-        state, draws = self.state, draws[~np.isnan(draws)]
-        if state.status == "approximate":
-            state = Accuracy("approximate", self.error(float(draws.std(ddof=1))), state.reason)
-        return Draws(draws, name=label, type="question", accuracy=state)
+        """Return the empirical distribution of a sample of draws. Draws without a value, 0/0, are NaN."""
+        kept, reason = self._defined(draws)
+        error = self.error(float(kept.std(ddof=1)) if len(kept) > 1 else NAN, len(kept))
+        return Draws(kept, name=label, type="question", accuracy=Accuracy(self.state.status, error, reason))
 
-    def chance(self, true: NDArray[np.bool_]) -> Chance:
-        """Return a probability, estimated by the fraction of draws for which a condition holds."""
-        p, state = float(true.mean()), self.state
-        if state.status == "approximate":
-            state = Accuracy("approximate", self.error_of_chance(p), state.reason)
-        return Chance(p, state)
+    def chance(self, draws: Array, asked: Comparison) -> Chance:
+        """Return the probability of a comparison, estimated by the fraction of draws for which it holds. Draws without
+        a value, 0/0, are NaN.
+        """
+        kept, reason = self._defined(draws)
+        p = float(asked.holds(kept).mean())
+        return Chance(p, Accuracy(self.state.status, self.error_of_chance(p, len(kept)), reason))
+
+    def _defined(self, draws: Array) -> tuple[Array, str]:
+        """Return the draws that have a value, and the reason for the accuracy status of answers from these draws."""
+        kept, reason = draws[~np.isnan(draws)], self.state.reason
+        if not len(kept):
+            raise ValueError(_ZERO)
+        if len(kept) < len(draws):
+            reason = f"given that the denominator is not 0, as in {len(kept):,} of the draws; {reason}"
+        return kept, reason
 
     def ranks(self, places: list[int], top: int, wanted: Sequence[int] | None = None) -> list[Rank]:
         """Compute the distributions of the ranks of some of the quantities that are ranked. Tied quantities have the
@@ -526,7 +536,7 @@ class Asked:
             return single
         places = list(asked.coefficients)
         values = self.drawer.columns(places) @ np.array([asked.coefficients[p] for p in places])
-        return self.drawer.chance(asked.holds(values))
+        return self.drawer.chance(values, asked)
 
     def _of_one(self, asked: Comparison) -> Chance | None:
         """Return the probability that a comparison of one quantity with a number is true. The result is None if the
@@ -609,10 +619,7 @@ class Asked:
         column = {place: i for i, place in enumerate(every)}
         top = draws[:, [column[i] for i in above]].sum(axis=1)
         bottom = draws[:, [column[i] for i in below]].sum(axis=1)
-        good = bottom != 0
-        if not good.any():
-            raise ValueError(_ZERO)
-        law = self.drawer.law(top[good] / bottom[good], label)
+        law = self.drawer.law(np.divide(top, bottom, out=np.full(DRAWS, NAN), where=bottom != 0), label)
         kind = self.group[self.group.names[0]].type
         if kind not in ("rate", "parameter") or set(above) == set(below):  # the denominator is discrete or cancels
             return law
