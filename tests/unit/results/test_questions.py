@@ -808,23 +808,3 @@ def test_numbers_that_differ_only_by_rounding_are_equal(gap, equal):
     x = np.array([1.0 + gap])
     found = {op: bool(answering.Comparison({0: 1.0}, op, 1.0).holds(x)[0]) for op in (">", "<", ">=", "<=", "==", "!=")}
     assert found == {">": not equal, "<": False, ">=": True, "<=": equal, "==": equal, "!=": not equal}
-
-
-def test_a_probability_of_shares_is_given_that_their_denominator_is_not_0():
-    """The counts a and b have the same distribution, so either is larger with the same probability."""
-    released = dpm.Release({"a": 0, "b": 0, "c": 20}, mechanism=dpm.DiscreteLaplace(scale=0.5), total=20)
-    found = dpm.posterior(released)
-    a, b = (found.probability(f"{x} > {y}", of="shares", among=["a", "b"], rng=stream(1, "p")) for x, y in ("ab", "ba"))
-    draws = stream(1, "p")  # of which about 2 % have the sum a + b > 0
-    positive = found.probability("a + b > 0", rng=draws)
-    size = int(a.accuracy.reason.partition(" of the draws")[0].rpartition(" ")[2].replace(",", ""))
-    assert size == pytest.approx(100_000 * positive, rel=0.1)
-    assert a.accuracy.error == pytest.approx((a * (1 - a) / size) ** 0.5)
-    assert abs(a - b) < 4 * (a.accuracy.error + b.accuracy.error)
-    assert a + b > 0.9  # they are equal only if both are positive
-
-
-def test_a_rank_that_all_draws_show_has_the_probability_1():
-    """The floating-point sum 0.7 + 0.1 + 0.2 is below 1."""
-    rank = answering.Rank(0, np.array([1, 2, 3]), np.array([0.7, 0.1, 0.2]))
-    assert (rank.among(3), rank.among(2), rank.among(0)) == (1.0, pytest.approx(0.8), 0.0)
