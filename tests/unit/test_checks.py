@@ -288,7 +288,7 @@ def test_a_release_whose_files_are_lost_names_the_next_generation(tmp_path, monk
             room.make("r", settings, root=tmp_path)
     shutil.rmtree(tmp_path / "releases" / "r")
     with pytest.raises(
-        ValueError, match=r"files of the release are lost: set generation to 2, which spends epsilon 0\.5 .* again"
+        ValueError, match=r"files of the release are lost: set generation to 2 .*, which spends epsilon 0\.5 .* again"
     ):
         room.make("r", settings, root=tmp_path)
     folder = room.make("r", settings | {"generation": 2}, root=tmp_path)

@@ -145,11 +145,15 @@ def one_source(
         content = file == line.file or (not line.file and line.entry.data and bound(line.entry) == line.entry.data)
         if other != asked.source and (content or name == line.name):
             what = "the content of this file" if content else "a file of this name"
+            way = "" if content else ". If the file contains records of other people, rename the file"
             raise Refused(
                 f"{asked}: {what} was already released from the source {other} (releases/{line.entry.release}, "
-                f"generation {line.entry.generation}), and a file can have only one source: set source to {other}. "
-                "If the file contains records of other people, rename the file"
+                f"generation {line.entry.generation}), and a file can have only one source: set source to {other}{way}"
             )
+
+
+def _next(asked: Asked) -> str:
+    return f"{asked.generation + 1} (or to the next generation that is not in the ledger)"
 
 
 def unchanged(asked: Asked, entry: Entry, *, settings: Sequence[str], data: str) -> None:
@@ -170,7 +174,7 @@ def unchanged(asked: Asked, entry: Entry, *, settings: Sequence[str], data: str)
     if not entry.settings or not entry.data:
         raise Refused(
             f"{asked}: the ledger does not contain the fingerprints of the settings and data of this release, so "
-            f"changes cannot be detected: use the published files, or set generation to {asked.generation + 1} to "
+            f"changes cannot be detected: use the published files, or set generation to {_next(asked)} to "
             "spend budget on a new release"
         )
     known = (("settings", entry.settings in settings), ("confidential file", entry.data == data))
@@ -179,7 +183,7 @@ def unchanged(asked: Asked, entry: Entry, *, settings: Sequence[str], data: str)
             raise Refused(
                 f"{asked}: the {what} changed after the release was made, and the difference between two answers "
                 "with the same noise would reveal the change. To make another release, set generation to "
-                f"{asked.generation + 1}, which spends {entry.spent.words} again, or the cost of the new settings"
+                f"{_next(asked)}, which spends {entry.spent.words} again, or the cost of the new settings"
             )
 
 
@@ -318,7 +322,7 @@ def finish(asked: Asked, entry: Entry, books: Books) -> Path:
         return _publish(asked, entry, books)
     raise Refused(
         f"{asked}: the budget was spent, but the files of the release are lost: set generation to "
-        f"{asked.generation + 1}, which spends {entry.spent.words} again"
+        f"{_next(asked)}, which spends {entry.spent.words} again"
     )
 
 

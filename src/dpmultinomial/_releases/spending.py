@@ -341,7 +341,7 @@ def so_far(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str:
         known = [f"{key} {amount(value)}{at.get(key, '')}" for key, value in used.items() if math.isfinite(value)]
         parts.append(f"{' or '.join(known) or 'a cost without a pure epsilon'} ({REPLACE})")
     if exchange is not None:
-        parts.append(f"separately {amount(exchange)} ({EXCHANGE})")
+        parts.append(f"{'separately ' if parts else ''}epsilon {amount(exchange)} ({EXCHANGE})")
     spent = "; ".join(parts) or "nothing spent"
     most = ", ".join(f"{key} {value:g}" for key, value in ceiling.items())
     if not most:

@@ -179,12 +179,12 @@ def test_costs_in_words():
         ([cost(epsilon=1.0, order=2.0)], {"rho": 1.0},
          "a cost without a pure epsilon (replace a record), of a budget of rho 1"),
         ([cost(EXCHANGE, epsilon=3.0)], {"epsilon": 1.0},
-         "separately 3 (exchange within invariants), of a budget of epsilon 1; the budget does not limit exchanges"),
+         "epsilon 3 (exchange within invariants), of a budget of epsilon 1; the budget does not limit exchanges"),
         ([cost(EXCHANGE, epsilon=3.0), cost(epsilon=1.0)], {"exchange": 4.0},
-         "epsilon 1 or rho 0.5 (replace a record); separately 3 (exchange within invariants), of a budget of exchange 4"
-         "; the budget limits only exchanges"),
+         "epsilon 1 or rho 0.5 (replace a record); separately epsilon 3 (exchange within invariants), of a budget of "
+         "exchange 4; the budget limits only exchanges"),
         ([cost(EXCHANGE, epsilon=3.0)], {"exchange": 4.0, "epsilon": 1.0},
-         "separately 3 (exchange within invariants), of a budget of exchange 4, epsilon 1"),
+         "epsilon 3 (exchange within invariants), of a budget of exchange 4, epsilon 1"),
     ],
 )  # fmt: skip
 def test_what_was_spent_so_far(costs, ceiling, said):

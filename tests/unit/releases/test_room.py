@@ -405,7 +405,7 @@ def test_changed_settings_or_data_under_one_generation_are_refused(root):
     budgets = {"survey": {"epsilon": 2.5}}
     folder = room.make("r", counts(), root=root, budgets=budgets)
     before = (folder / "release.csv").read_bytes()
-    with pytest.raises(ValueError, match=r"settings changed .*generation to 2, which spends epsilon 1 .* again"):
+    with pytest.raises(ValueError, match=r"settings changed .*generation to 2 .*, which spends epsilon 1 .* again"):
         room.make("r", counts(epsilon=0.5), root=root, budgets=budgets)
     path = root / "confidential" / "counts.csv"
     path.write_text(COUNTS.replace("75", "76"))
