@@ -262,7 +262,7 @@ def _matrix(column: pa.Array, cells: int, name: str) -> Array:
         numbers = np.asarray(flat.to_numpy(zero_copy_only=False))
         far = numbers[~((np.abs(numbers) <= _LARGEST) & (numbers == np.floor(numbers)))].tolist()
     if far:
-        raise ValueError(f"{name}: the column 'value' must contain integers between -2^53 and 2^53, got {far[0]:.15g}")
+        raise ValueError(f"{name}: the column 'value' must contain integers between -2^53 and 2^53, got {far[0]:.17g}")
     return np.asarray(flat.to_numpy(zero_copy_only=False), dtype=np.float64).reshape(-1, cells)
 
 
