@@ -677,7 +677,7 @@ def test_the_number_of_other_counts_with_different_intervals_has_its_plural(size
     rows = dpm.posterior(released).summary(0.95).assign(released=-40.0)
     rows = rows.assign(lower=20.0, upper=30.0)  # far from the confidence interval, which contains only 0
     text = without_prior.differing(rows[rows["type"] == "count"], released, 0.95)
-    assert f", and differs for {size - 1} more count{'s' if size == 3 else ''}: intervals made" in text
+    assert f", also for {size - 1} more count{'s' if size == 3 else ''}: intervals made" in text
 
 
 ADD, REPLACE = "add or remove a record", "replace a record"

@@ -660,8 +660,8 @@ class Measurements:
         return sites, lists, measure(sites, lists, self.tree, self.nodes, self.released, self.noise)
 
     def least_squares(self) -> LeastSquares:
-        """Return the least-squares estimates of the counts from all values that are not withheld. A clipped value is used
-        as if it had not been clipped.
+        """Return the least-squares estimates of the counts from all values that are not withheld. Clipped values are
+        used as if they had not been clipped.
         """
         seen = np.flatnonzero(np.isfinite(self.released))
         return LeastSquares(self.tree, self.nodes[seen], self.released[seen], self.variance[seen])

@@ -143,13 +143,13 @@ def differing(rows: pd.DataFrame, release: Release, level: float) -> str:
     if not len(apart):
         return ""
     row: Any = intervals.iloc[int(apart[np.argmax(gaps[apart])])]
-    more = f", and differs for {len(apart) - 1:,} more count{'s' * (len(apart) > 2)}" if len(apart) > 1 else ""
+    more = f", also for {len(apart) - 1:,} more count{'s' * (len(apart) > 2)}" if len(apart) > 1 else ""
     sure = as_stated(level)
     nearest = f" (the nearest count; {_NONE_FITS} at this level)" if _NONE_FITS in str(row.ci_method) else ""
     return (
         f"{row.quantity}: {sure} confidence interval {count(row.ci_lower)} to {count(row.ci_upper)}{nearest}, "
-        f"without a prior, differs from the credible interval{more}: intervals made this way cover the true count in "
-        f"at least {sure} of releases, whatever the count."
+        f"without a prior, clearly differs from the credible interval{more}: intervals made this way cover the true "
+        f"count in at least {sure} of releases, whatever the count."
     )
 
 
