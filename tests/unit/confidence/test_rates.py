@@ -428,6 +428,18 @@ def test_the_released_share_replaces_rates_that_do_not_fit(y1, y0, share):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.997])
+def test_many_records_without_a_public_total_have_nearly_the_normal_interval(level):
+    """Check the quantile of tails of (1 - level - .002)/2, whose part .002 belongs to the number of records."""
+    law = DL(scale=0.3)
+    pair = Pair(168.0, 392.0, *(added([(law, 1)] * k) for k in (1, 1, 2)))
+    lower, upper, gaps = pair.interval(level)
+    variance = 0.3 * 0.7 / 560 + (0.7**2 + 0.3**2) * float(law.variance()) / 560**2
+    half = stats.norm.isf((0.998 - level) / 2) * np.sqrt(variance)
+    assert (0.3 - lower, upper - 0.3) == pytest.approx((half, half), rel=0.1)
+    assert not gaps
+
+
 @pytest.mark.parametrize(("y1", "words"), [(1000, "Berger and Boos"), (1001, "normal distribution")])
 def test_five_thousand_records_are_summed_exactly(y1, words):
     sure = dpm.confidence(dpm.Release({"a": y1, "b": 4000}, mechanism=DL(scale=0.05)))

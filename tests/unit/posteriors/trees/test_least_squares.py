@@ -237,6 +237,18 @@ def test_wide_noise_leaves_time_for_one_exact_p_value(monkeypatch):
     assert calls == [first]
 
 
+@pytest.mark.parametrize(("width", "p", "exact"), [(0.1, 0.12, [1]), (0.1, 0.13, []), (1e6, 1.0, [0, 1, 2, 3])])
+def test_approximate_p_values_are_replaced_by_exact_ones_up_to_a_limit(width, p, exact, monkeypatch):
+    """Check four values: p times 4 is below 0.5 in a tree with time for one exact p-value, and below 5 in others."""
+    calls = []
+    law = infer(Measurements(Tree([-1, 0, 0, 0]), [0, 1, 2, 3], [9, 3, 3, 3], dpm.DiscreteLaplace(scale=1.0)))
+    monkeypatch.setattr(conflict, "_WIDTH", width)
+    monkeypatch.setattr(conflict, "quick", lambda law: (np.array([1.0, p, 1.0, 1.0]), np.arange(4)))
+    monkeypatch.setattr(conflict, "p_value", lambda law, row: calls.append(row) or 0.3)
+    assert conflict.facts(law)["smallest"] == (0.3 if exact else p)
+    assert sorted(calls) == exact
+
+
 def test_a_value_that_nothing_else_speaks_of_is_never_in_conflict():
     alone = infer(Measurements(Tree([-1, 0]), [1], [50.0], {"law": "gaussian", "sd": 2.0}), prior=Splits(1.0))
     assert conflict.p_value(alone, 0) == 1.0
