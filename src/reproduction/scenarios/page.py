@@ -123,7 +123,7 @@ def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, floa
             ]
         noise = point.get("noise") or {}
         if noise.get("law") == "exact" or "fixed" in noise:
-            return ["No noise was added, so there is no guarantee of differential privacy."]
+            return ["No noise was added to the counts, so there is no guarantee of differential privacy."]
         if noise.get("law") == "random_rounding":
             change = f"Rounding at random changes a count by less than {noise['base']:g}"
             return [f"{change}, so there is no guarantee of differential privacy."]

@@ -212,15 +212,16 @@ def _protection(point: Facts) -> str:
 def assumptions(facts: Facts, point: Facts) -> list[str]:
     """Return the assumptions on which the results of a scenario are based, as sentences."""
     rules = import_module(f"{__package__}.{facts['kind']}.rules")
-    sentences = [*_origin(facts, point), *_read_as(facts), *_absent(point), *rules.assumptions(point)]
     asked = (facts["settings"].get("questions") or {}).values()
+    about = {*point.get("groups", ()), *(question.get("about") for question in asked)}
+    stated = rules.assumptions({**point, "groups": about})
+    sentences = [*_origin(facts, point), *_read_as(facts), *_absent(point), *stated]
     if point.get("among") or any({"ratio", "share"} & set(question) for question in asked):
         sentences.append("Shares among some names, and ratios, are given that their denominators are not 0.")
     if any("rank" in question for question in asked):
         sentences.append("Ranks begin with the largest value; tied values have the better rank.")
     if facts["settings"].get("about") == "rates" and any("about" not in question for question in asked):
         sentences.append("Questions without the key 'about' refer to the counts of the file.")
-    about = {*point.get("groups", ()), *(question.get("about") for question in asked)}
     if isinstance(point.get("total"), Mapping) and "shares" in about:
         sentences.append("Shares of the file are given that its total is not 0.")
     if prior := point.get("prior"):
@@ -602,7 +603,12 @@ def _asked(question: Mapping[str, Any], sums: bool = False) -> str:
             first, second = (f"the {noun} of {side(names)}" if noun else side(names) for names in question[key])
             return f"{first} {words} {second}"
     if "share" in question:
-        return f"the share of {side(question['share']['of'])} among {side(question['share']['among'])}"
+        of, among = (side(question["share"][key]) for key in ("of", "among"))
+        return (
+            f"the share of the rate of {of} among the rates of {among}"
+            if noun == "rate"
+            else f"the share of {of} among {among}"
+        )
     if "rank" in question:
         names = question["rank"].get("among", question["rank"]["of"])
         nouns = f"{noun}s" if noun else "parameters"

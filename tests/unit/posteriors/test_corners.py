@@ -627,8 +627,10 @@ def test_the_range_of_a_proper_prior_has_the_stated_mass(mean, log_mass):
 
 
 FITTED = priors.Fitted([0, 1, 4], [2.0, 2.0], fitted_on=40, smoothness=10.0)
-DEFAULT = "default: fitted if there are at least 30 counts, otherwise 1/(1+n)"
-OF_GROUPS = "default: fitted in groups of at least 30 counts, otherwise 1/(1+n)"  # a prior is fitted to each group
+DEFAULT = "default: fitted if there are at least 30 measured counts, otherwise 1/(1+n)"
+OF_GROUPS = (
+    "default: fitted in groups of at least 30 measured counts, otherwise 1/(1+n)"  # a prior is fitted to each group
+)
 
 
 @pytest.mark.parametrize(

@@ -511,7 +511,10 @@ def test_a_page_that_is_too_large_omits_the_table_or_is_rejected(tmp_path, monke
     [
         ({"origin": "rehearsal", "cost": {"epsilon": 1}}, ["No data were protected: this is a rehearsal "]),
         ({}, ["The privacy cost of the published numbers is not stated."]),
-        ({"noise": {"law": "exact"}}, ["No noise was added, so there is no guarantee of differential privacy."]),
+        (
+            {"noise": {"law": "exact"}},
+            ["No noise was added to the counts, so there is no guarantee of differential privacy."],
+        ),
         # a multiple of 5 is published unchanged, and of a count above it, the next multiple can be published
         (
             {"noise": {"law": "random_rounding", "base": 5}},

@@ -245,8 +245,12 @@ def test_shares_and_ratios_are_stated_to_be_conditional(shown):
 @pytest.mark.parametrize(
     ("noise", "noun", "told"),
     [
-        ({"law": "exact", "rounded": 10}, "rounding", "No noise was added, so there is no guarantee"),
-        ({"law": "random_rounding", "base": 3, "fixed": "down"}, "rounding", "No noise was added, so there"),
+        ({"law": "exact", "rounded": 10}, "rounding", "No noise was added to the counts, so there is no guarantee"),
+        (
+            {"law": "random_rounding", "base": 3, "fixed": "down"},
+            "rounding",
+            "No noise was added to the counts, so there",
+        ),
         ({"law": "random_rounding", "base": 3}, "rounding", "Rounding at random changes a count by less than 3, so"),
         ({"law": "laplace", "scale": 3.0}, "noise", "The privacy cost of the published numbers is not stated"),
     ],
@@ -388,7 +392,7 @@ def test_a_batch_states_the_prior_of_all_tables(shown):
     Path("many.csv").write_text("table,name,value\nt,a,3\nt,b,5\n", encoding="utf-8")
     shown(file="many.csv", noise="exact")
     told = page.protected(page.write(making.files("mine", "."), "page.html"), {})
-    assert told == ["No noise was added, so there is no guarantee of differential privacy."]
+    assert told == ["No noise was added to the counts, so there is no guarantee of differential privacy."]
     rates = shown(file="many.csv", noise=noise, total=8, about="rates")
     assert line(rates, "t      a")[3:5] == ["rate", "3"]  # the released count, and not 300 %
     text = shown(file="many.csv", noise=noise, total=8)

@@ -667,8 +667,8 @@ def _mean_likelihood(cells: Cells, rows: Whole, low: Array, high: Array, edges: 
     return out / np.diff(edges)
 
 
-_DEFAULT = f"default: fitted if there are at least {FEWEST} counts, otherwise 1/(1+n)"
-_DEFAULT_OF_GROUPS = f"default: fitted in groups of at least {FEWEST} counts, otherwise 1/(1+n)"
+_DEFAULT = f"default: fitted if there are at least {FEWEST} measured counts, otherwise 1/(1+n)"
+_DEFAULT_OF_GROUPS = f"default: fitted in groups of at least {FEWEST} measured counts, otherwise 1/(1+n)"
 
 
 @dataclass(frozen=True)

@@ -691,7 +691,8 @@ def noise_sentence(words: Mapping[str, Any]) -> str:
     text = noise_text(words)
     if "; " in text:
         return f"The noise of the counts is independent, with these distributions: {text}."
-    return f"Each count has {text}, independently of the other counts."
+    verb = "was changed by" if words.get("law") in ("random_rounding", "table") else "has"
+    return f"Each count {verb} {text}, independently of the other counts."
 
 
 def within(words: Mapping[str, Any]) -> str:

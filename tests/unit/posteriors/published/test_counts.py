@@ -378,7 +378,8 @@ def test_the_default_prior_is_said():
     law = law_of(LAWS["discrete gaussian"])
     few, many = law.sample(rng.geometric(0.1, 29), rng=rng), law.sample(rng.geometric(0.1, 30), rng=rng)
     assert counts.posterior(few, noise=law).facts["prior"] == {
-        "law": "1/(1+n)", "rows": 29, "chosen": "default: fitted if there are at least 30 counts, otherwise 1/(1+n)",
+        "law": "1/(1+n)", "rows": 29,
+        "chosen": "default: fitted if there are at least 30 measured counts, otherwise 1/(1+n)",
     }  # fmt: skip
     said = counts.posterior(many, noise=law).facts["prior"]
     assert (said["law"], said["fitted_on"], said["rows"]) == ("fitted", 30, 30)

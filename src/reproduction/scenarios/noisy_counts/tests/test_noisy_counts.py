@@ -18,6 +18,7 @@ from dpmultinomial._seeding import stream
 from reproduction import command, kind
 from reproduction.config import config, scenario_settings
 from reproduction.scenarios import making, page, sentences, summary
+from reproduction.scenarios.noisy_counts import rules
 
 NOISY = {"met": 12.3, "not_met": -4.1, "failed": 44.2}
 EXAMPLE = {
@@ -707,3 +708,21 @@ def test_a_prior_lists_up_to_twelve_concentrations(size):
     text = sentences.prior_text({"law": "Dirichlet", "concentration": [float(i) for i in range(1, size + 1)]})
     listed = ", ".join(map(str, range(1, 13))) + (", .. (13 values)" if size == 13 else "")
     assert text == f"Dirichlet on the rates, with concentration {listed}"
+
+
+def test_a_question_about_rates_states_the_sampling_and_its_rates(tmp_path):
+    """Questions about rates have the assumption of rates, even if the table contains only counts."""
+    part = {"share": {"of": ["a"], "among": ["a", "b"]}}
+    stated = {"counts": {"a": 12, "b": 3}, "total": 15, "about": "counts"}
+    text = told(tmp_path, questions={"s": {**part, "about": "rates"}}, **stated)
+    assert rules.SAMPLED in text
+    assert "s: the share of the rate of a among the rates of a and b is between " in text
+    text = told(tmp_path, questions={"s": part}, **stated)
+    assert rules.SAMPLED not in text
+    assert "s: the share of a among a and b is between " in text
+
+
+def test_rounding_changes_a_count(tmp_path):
+    noise = {"law": "random_rounding", "base": 3, "threshold": 6}
+    text = told(tmp_path, counts={"a": 12, "b": None}, noise=noise)
+    assert "Each count was changed by random rounding to a multiple of 3, then suppression of values below 6, " in text

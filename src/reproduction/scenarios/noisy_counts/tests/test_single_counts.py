@@ -131,7 +131,7 @@ def test_eight_lines_say_all_of_3143_counties_and_each_number_is_confirmed(made,
     assert (beside["status"] == "for comparison").all()
     told = " ".join([*sentences.assumptions(facts, point), *sentences.accuracy(point)])
     assert "Prior: distribution fitted to 3,143 of the counts" in told
-    assert "default: fitted if there are at least 30 counts" in told
+    assert "default: fitted if there are at least 30 measured counts" in told
     least, most = np.sqrt(frame["variance"].min()), np.sqrt(frame["variance"].max())
     assert f"sigma between {least:g} and {most:g}" in told
     assert f"The prior matters for {apart.sum():,} of 3,143 counts" in told
@@ -229,7 +229,10 @@ def test_every_law_is_a_key_and_is_said(made, name):
     (point,) = facts["points"]
     told = " ".join(sentences.assumptions(facts, point))
     assert said in told
-    assert "weight 1/(1 + n) for a count n (default: fitted if there are at least 30 counts, otherwise 1/(1+n))" in told
+    assert (
+        "weight 1/(1 + n) for a count n (default: fitted if there are at least 30 measured counts, otherwise 1/(1+n))"
+        in told
+    )
     if name == "clipped":  # P(a = n), by the tail sum, is 1/(1 + n)
         tail = np.array([np.exp(-((np.arange(-200, 1) - n) ** 2) / 18).sum() for n in N]) / (1 + N)
         assert rows["mean"].iloc[0] == pytest.approx(tail @ N / tail.sum(), rel=1e-10)
