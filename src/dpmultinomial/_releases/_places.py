@@ -132,7 +132,8 @@ def _open(home: Path, path: Path) -> list[str]:
         if part == home:
             break
         if part.exists() and stat.S_IMODE(part.stat().st_mode) & 0o002:
-            remarks.append(f"{part.relative_to(home)} in {FOLDER}/ can be changed by any user: run chmod o-w")
+            name = f"{FOLDER}/{part.relative_to(home)}"
+            remarks.append(f"{name} can be changed by any user: run chmod o-w {name}")
     return remarks
 
 

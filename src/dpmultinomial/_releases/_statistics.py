@@ -168,7 +168,7 @@ def problems(mechanism: str, get: Mapping[str, Any]) -> Iterator[tuple[str, str]
             yield (
                 "upper",
                 "must satisfy max(|lower|, |upper|) <= 2^20 * (upper - lower) and upper - lower < 1e100, got lower = "
-                f"{low:g} and upper = {high:g}: subtract a public constant from the data and the limits",
+                f"{low} and upper = {high}: subtract a public constant from the data and the limits",
             )
             return
     for key, scale in _scales(mechanism, get):

@@ -366,7 +366,10 @@ def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:
     if not is_summary(path):
         return dict(settings)
     where, value = str(path), str(found.get("value", "value"))
-    columns = table_files.columns(where, False)
+    try:
+        columns = table_files.columns(where, False)
+    except ValueError as error:
+        raise ValueError(f"noise: {error}") from None
     if missing := [one for one in ("column", "distribution", "scale") if one not in columns]:
         raise ValueError(
             f"noise: {where!r} lacks the column {missing[0]}: pass a file written by OpenDP's summarize(), which has "

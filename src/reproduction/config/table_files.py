@@ -158,7 +158,8 @@ def by_table(path: str, columns: Mapping[str, Sequence[str]], keys: Mapping[str,
         values = list(dict.fromkeys(columns[key]))
         if len(values) != 1 or not values[0]:
             raise ValueError(
-                f"{path!r}, column {key!r}: all rows must have the same value, got {', '.join(values[:5])}"
+                f"{path!r}, column {key!r}: all rows must have the same value, which must not be empty, got "
+                f"{', '.join(map(repr, values[:5]))}"
             )
         number = float(values[0]) if keys[key] == "number" else 0.5
         settings[key] = values[0] if keys[key] == "text" else int(number) if number == int(number) else number

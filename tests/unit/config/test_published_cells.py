@@ -675,5 +675,7 @@ def test_a_summary_of_opendp_may_have_a_threshold(tmp_path):
     found = [file_columns.with_noise({"noise": str(path)}, {"value": name})["noise"] for name in ("n", "m")]
     assert found == [noise | {"threshold": 30.0}, noise]
     path.write_text("column,distribution\nn,Float Laplace\n")
+    with pytest.raises(ValueError, match=r"^noise: 'none.csv' is not a file"):
+        file_columns.with_noise({"noise": "none.csv"}, {"value": "n"})
     with pytest.raises(ValueError, match="lacks the column scale: pass a file written by OpenDP's summarize"):
         file_columns.with_noise({"noise": str(path)}, {"value": "n"})

@@ -210,10 +210,11 @@ def test_a_setting_given_as_a_column(values, kind, setting):
 
 
 @pytest.mark.parametrize(
-    ("values", "words"), [(list("abcdef"), "a, b, c, d, e$"), (["a", ""], "a, $"), ([""], "$"), ([], "$")]
+    ("values", "words"),
+    [(list("abcdef"), "'a', 'b', 'c', 'd', 'e'$"), (["a", ""], "'a', ''$"), ([""], "got ''$"), ([], "got $")],
 )
 def test_a_setting_given_as_a_column_has_one_value(values, words):
-    with pytest.raises(ValueError, match=f"^'f.csv', column 'total': all rows must have the same value, got .*{words}"):
+    with pytest.raises(ValueError, match=f"^'f.csv', column 'total': all rows must have the same value, .*{words}"):
         table_files.by_table("f.csv", {"total": values}, {"total": "text"})
 
 

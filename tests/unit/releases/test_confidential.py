@@ -150,7 +150,7 @@ def test_the_folder_may_be_a_link_out_of_the_project_and_not_into_it(tmp_path):
         ("confidential", 0o755, "chmod 700 confidential"),
         ("confidential", 0o750, "chmod 700 confidential"),
         ("confidential", 0o701, "chmod 700 confidential"),
-        ("confidential/c.csv", 0o666, "chmod o-w"),
+        ("confidential/c.csv", 0o666, "run chmod o-w confidential/c.csv"),
         ("confidential", 0o700, None),
         ("confidential/c.csv", 0o644, None),
     ],
