@@ -226,7 +226,8 @@ class Posterior:
             Columns as in `summary`, with type ``question``. For a probability, ``mean`` is the probability, and sd,
             lower and upper are NaN. A rank has two rows per name: the rank, and the probability of being among the
             first. ``error`` is 0 if the answer is exact; for an answer from draws, it is one Monte Carlo standard error
-            of ``mean``, or a 95 % bound if all draws agree; otherwise, it is the error of the approximation.
+            of ``mean``, or a 95 % bound if all draws agree; otherwise, it is the error of the approximation. NaN if it
+            is not known.
 
         Raises
         ------

@@ -244,7 +244,7 @@ def _others(table: pd.DataFrame, keys: Sequence[str]) -> pd.Series:
 
 
 def _shown(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def _moving(axis: Axes, rows: pd.DataFrame, keys: Sequence[str], groups: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ depends on the width of the interval.
 import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from math import floor, isfinite, log10
+from math import ceil, floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
 from dpmultinomial._printing import p_value
@@ -538,7 +538,7 @@ _FROM_CHAINS = 0.01  # a smaller probability, estimated by 400 effective draws o
 
 def chance(mean: float, status: str, error: float, certain: bool) -> str:
     """Return a probability as text, or a bound if the estimate from draws is 0, 1, or too close to 0 or 1 to be stated
-    as a number. A bound includes the error. A computed probability of 0 or 1 is stated as such only if the event is
+    as a number. Bounds are rounded outwards. A computed probability of 0 or 1 is stated as such only if the event is
     certain.
     """
     if status == "converged" and not _FROM_CHAINS <= mean <= 1 - _FROM_CHAINS:
@@ -547,7 +547,9 @@ def chance(mean: float, status: str, error: float, certain: bool) -> str:
     if status == "exact" or not error > 0 or not (mean in (0.0, 1.0) or text.startswith((_LESS, _MORE))):
         return text
     likely = mean > 0.5
-    bound = percent(min(max(mean - error, 0.0), 1 - 1e-9) if likely else min(mean + error, 1.0), 3)
+    error *= 1 if mean in (0.0, 1.0) else 3  # the error of 0 or 1 is a bound, and can otherwise be a standard error
+    low, high = floor(1e5 * (mean - error) + 1e-9) / 1e5, ceil(1e5 * (mean + error) - 1e-9) / 1e5
+    bound = percent(min(max(low, 0.0), 1 - 1e-9) if likely else min(max(high, 1e-9), 1.0), 3)
     return bound if bound.startswith((_LESS, _MORE)) else f"at {'least' if likely else 'most'} {bound}"
 
 

@@ -396,7 +396,7 @@ def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, poin
         numbers[1] = sentences.chance(*stated, sentences.bounded(point))
     if not numbers[0]:
         numbers[0] = sentences.missing(kind, str(row["quantity"]), float("nan"), facts, point)
-    key = ", ".join(f"{row[key]:g}" if isinstance(row[key], float) else str(row[key]) for key in keys)
+    key = ", ".join(f"{row[key]:.12g}" if isinstance(row[key], float) else str(row[key]) for key in keys)
     return Line(
         key=key,
         quantity=str(row["quantity"]),

@@ -194,8 +194,9 @@ def test_the_accuracy_of_answers_to_questions_is_stated(shown):
         (1.0, "approximate", 3e-5, True, "at least 99.997 %"),
         (0.0, "approximate", 3e-5, False, "at most 0.003 %"),
         (0.5, "approximate", 1e-3, True, "50 %"),
-        (5e-19, "approximate", 0.0148, False, "at most 1.48 %"),  # 5e-19 + 0.0148
-        (1 - 1e-9, "approximate", 0.02, False, "at least 98 %"),
+        (5e-19, "approximate", 0.0148, False, "at most 4.44 %"),  # 5e-19 + 3 * 0.0148
+        (1 - 1e-9, "approximate", 0.02, False, "at least 93.999 %"),  # 1 - 1e-9 - 0.06, rounded downwards
+        (3e-5, "approximate", 1.732e-5, False, "at most 0.009 %"),  # 3e-5 + 3 * 1.732e-5 = 0.0082 %, rounded upwards
         (0.0, "approximate", 2e-17, False, "less than 0.001 %"),
         (1.0, "approximate", 2e-17, True, "more than 99.999 %"),
         (0.0, "converged", float("nan"), True, "less than 1 %"),  # by the rule of three, 400 draws exclude 3/400
