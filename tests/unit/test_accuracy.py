@@ -237,3 +237,11 @@ def test_a_release_of_statistics_has_a_largest_number_of_records(monkeypatch):
         with pytest.raises(_statistics.Refused) as caught:  # what comes next is refused in all three
             _statistics.censored(settings, table)
         assert ("must have 4 to" in str(caught.value)) == refused
+
+
+def test_the_sample_size_of_alternating_chains_is_at_most_n_log10_n():
+    """Check two chains with the autocorrelation (-0.9)^k; the mean is as precise as that of 19 n independent draws."""
+    x = stream(1, "alternating").standard_normal((2, 300))
+    for t in range(1, 300):
+        x[:, t] -= 0.9 * x[:, t - 1]
+    assert _accuracy.bulk_ess(x) == _accuracy.mean_ess(x) == pytest.approx(600 * np.log10(600), rel=1e-12)

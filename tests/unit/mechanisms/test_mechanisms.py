@@ -8,7 +8,7 @@ from math import comb, factorial, prod
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import special, stats
 from scipy.optimize import lsq_linear
 
 import dpmultinomial as dpm
@@ -265,6 +265,14 @@ def test_the_last_step_of_a_calibration_is_newtons(epsilon, order):
     assert renyi.dirichlet_bound(root, order=order, l2_squared=2.0, linf=1.0) == pytest.approx(epsilon, rel=1e-13)
     for beside in (1 + 1e-4, 1 - 1e-4):
         assert dirichlet._polish(root * beside, epsilon, order, 2.0, 1.0) == pytest.approx(root, rel=1e-7)
+
+
+@pytest.mark.parametrize(("l2_squared", "linf"), [(2.0, 1.0), (8.0, 2.0), (0.5, 0.5)])
+def test_a_calibration_by_theorem_1_has_the_sensitivities_of_the_counts(l2_squared, linf):
+    """Check alpha = 1 + 4 (order - 1) r linf and epsilon = order r^2 l2^2 psi1(1 + 3 (order - 1) r linf)/2."""
+    r, alpha = dirichlet.calibrate(0.7, order=3.0, l2_squared=l2_squared, linf=linf)
+    assert alpha == pytest.approx(1 + 8 * r * linf, rel=1e-14)
+    assert 1.5 * r**2 * l2_squared * special.polygamma(1, 1 + 6 * r * linf) == pytest.approx(0.7, rel=1e-12)
 
 
 def change(kind, before, after, rates, *, sums=False):

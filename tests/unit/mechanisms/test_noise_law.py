@@ -98,6 +98,21 @@ def test_densities_and_intervals_keep_twelve_digits_down_to_1e_minus_300(kind, p
                 assert float(law.log_at_most(end, parameter)) == pytest.approx(float(mpmath.log(exact)), abs=1e-12), end
 
 
+@pytest.mark.parametrize("log_mass", [3.0, 40.0, 160.0])
+def test_normal_noise_is_within_its_half_width(log_mass):
+    """Check that the two tails are less probable than exp(-log_mass), but not than exp(-log_mass - 8)."""
+    for sigma in (0.7, 30.0):
+        tails = np.log(2) + stats.norm.logsf(Gaussian(sigma=sigma).halfwidth(log_mass) / sigma)
+        assert -log_mass - 8 < tails <= -log_mass
+
+
+def test_variances_of_narrow_noise_by_row_are_sums():
+    sigma, d = np.array([0.3, 0.9, 1.0, 1.01, 1.2]), np.arange(-40, 41)
+    p = np.exp(-((d / sigma[:, None]) ** 2) / 2)
+    found = DiscreteGaussian(sigma=sigma).variance()
+    assert found == pytest.approx((p @ d**2) / p.sum(axis=1), rel=1e-13)
+
+
 @pytest.mark.parametrize(("kind", "parameter"), [c for c in CASES if c[1] < 100])
 def test_probabilities_add_up_and_moments_are_those_of_the_law(kind, parameter):
     law = make(kind, parameter)

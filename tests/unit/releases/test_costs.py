@@ -239,6 +239,15 @@ def test_what_was_spent_and_not_published_is_spent(root, monkeypatch):
         room.make("b", settings | {"epsilon": 0.5}, root=root, budgets={"survey": {"epsilon": 1.0}})
 
 
+@pytest.mark.parametrize("rho", [1e-3, 1e-5, 1e-6])
+def test_costs_at_a_delta_are_converted_at_small_and_at_large_orders(rho):
+    """Compare with the smallest value of equation 14 of Ponnoprat (2022) at 100,000 orders up to 4096."""
+    costs = [Cost(relation=REPLACE, epsilon=0.001, order=5000.0), Cost(relation=REPLACE, rho=rho)]
+    order = 1 + np.geomspace(0.01, 4095, 100_000)
+    values = 0.001 + rho * order + np.log(order - 1) - (np.log(1e-6) + order * np.log(order)) / (order - 1)
+    assert values.min() * (1 - 1e-6) <= spending.epsilon_at(costs, delta=1e-6) <= 1.01 * values.min()
+
+
 ONE_OF_EACH = [
     Cost(relation=ADD_OR_REMOVE, epsilon=1.0),
     Cost(relation=REPLACE, epsilon=1.0),

@@ -364,6 +364,18 @@ def test_counts_that_never_change_are_not_judged():
     assert facts["rhat"] > 2
 
 
+@pytest.mark.parametrize(("rhat", "ess"), [(1.005, 480.0), (1.019, 480.0), (1.021, None)])
+def test_chains_are_judged_by_the_smaller_of_two_sample_sizes(rhat, ess, monkeypatch):
+    """Check that the sample sizes are computed up to an R-hat of 1.02, twice as far from 1 as the limit."""
+    monkeypatch.setattr(crossed_chain._accuracy, "rhat", lambda x: rhat)
+    for bulk, mean in ((500.0, 480.0), (480.0, 500.0)):
+        monkeypatch.setattr(crossed_chain._accuracy, "bulk_ess", lambda x, bulk=bulk: bulk)
+        monkeypatch.setattr(crossed_chain._accuracy, "mean_ess", lambda x, mean=mean: mean)
+        accuracy, facts = crossed_chain._judged(np.arange(32).reshape(4, 8, 1, 1))
+        assert (facts["rhat"], facts.get("ess")) == (rhat, ess)
+        assert accuracy.status == ("converged" if rhat <= 1.01 else "not converged")
+
+
 def test_starting_counts_of_inner_nodes_and_groups_are_sums():
     tree = Tree([-1, 0, 0] + [1] * 70)
     found = Crossed(tree, {"a": ["a"], "b": ["b"]}, np.full((73, 2), 1.0), law_of({"law": "laplace", "scale": 1.0}))
