@@ -786,7 +786,7 @@ def test_twelve_names_of_a_side_are_listed(size, text):
 def test_the_assumptions_of_rates_count_the_areas():
     prior = {"family": "rates", "covariates": ["x", "y"]}
     point = {"noise": {"law": "laplace", "scale": 2.0}, "prior": prior, "areas": 1500, "measured": 1493,
-             "withheld": 1, "published_as": {"a": 1, "b": 2, "c": 3}, "per": 1000, "exposure_column": "births",
+             "withheld": 1, "ranges": 2, "per": 1000, "exposure_column": "births",
              "warnings": ["w"]}  # fmt: skip
     found = RULES["protected_rates"].assumptions(point)
     assert found[1:6] == [
@@ -798,7 +798,7 @@ def test_the_assumptions_of_rates_count_the_areas():
         "Given its rate, a count is Poisson; rates are per 1,000 births.",
     ]
     assert found[-1] == "Warning: w."
-    point |= {"prior": {"family": "shares", "covariates": []}, "withheld": 0, "published_as": {}, "measured": 1500}
+    point |= {"prior": {"family": "shares", "covariates": []}, "withheld": 0, "ranges": 0, "measured": 1500}
     assert RULES["protected_rates"].assumptions(point)[1:3] == [
         "The shares of areas vary around a mean: they have beta distributions. The analysis includes 1,500 areas.",
         "Given its share, a count is binomial among births.",

@@ -131,7 +131,7 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     noisy = any(name != "dirichlet" for name in point["mechanisms"])
     raised = f", and noisy counts below {point['floor']} are raised to it" if noisy else ""
     sentences = [
-        f"The scores are for {point['records']:,} invented records on one 70-30 split; epsilon is a Rényi cost of "
-        f"order {point['order']:g}{raised}."
+        f"Of {point['records']:,} invented records, 70 % are used to fit the models and 30 % for the scores; epsilon "
+        f"is a Rényi cost of order {point['order']:g}{raised}."
     ]
     return [*sentences, *(f"{text[0].upper()}{text[1:]}." for text in point["unusual"])]

@@ -36,6 +36,8 @@ def answer(case: Case) -> Answer:
     texts = published_cells.texts_of(cells, list(columns["name"]))
     if texts := {name: text for name, text in texts.items() if name in inferred.rates.places}:
         facts["published_as"] = texts
+        measured = dict(zip(inferred.areas.names, inferred.areas.cells.measured, strict=True))
+        facts["ranges"] = sum(not measured[name] for name in texts)
     result = standard.answer(
         inferred, case, facts=facts, released={}, about="rates", table=table, accuracy=inferred.rates.states[0]
     )

@@ -90,7 +90,7 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     prior = point["prior"]
     sentences = [noise_sentence(point.get("noise") or {})]
     withheld = point["withheld"]
-    ranges = len(point.get("published_as") or {}) - withheld
+    ranges = point.get("ranges", 0)
     nothing = point["areas"] - point["measured"] - ranges
     for number, what in (
         (withheld, "the noisy count was withheld"),
@@ -139,5 +139,5 @@ def prior_text(prior: Mapping[str, Any]) -> str:
     coefficients = "the intercept and the coefficients of standardised covariates are" if some else "the intercept is"
     return (
         f"the logarithm of the {noun} is normal with mean {shape['mean']:.3g} and standard deviation {shape['sd']:g}, "
-        f"{coefficients} normal with standard deviation {prior['slopes']['sd']:g}"
+        f"{coefficients} normal with mean 0 and standard deviation {prior['slopes']['sd']:g}"
     )

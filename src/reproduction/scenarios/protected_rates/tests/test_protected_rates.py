@@ -161,6 +161,7 @@ def test_plans_reject_rates_in_their_own_words(tmp_path):
         ("exact", "10-50", "published as 10 to 50", "only bounds of the count were published"),
         ("exact", "", "not measured", "no count was published"),
         (STATED["noise"], "*", "withheld", "the noisy count was withheld"),
+        ({**STATED["noise"], "threshold": 10}, "", "withheld", "the noisy count was withheld"),
     ],
 )
 def test_counts_that_were_not_published_are_stated(counties, tmp_path, noise, value, shown, assumption):
@@ -294,7 +295,7 @@ def test_areas_that_the_file_does_not_list(counties, tmp_path):
 
 def test_the_prior_names_the_coefficients_that_the_model_contains():
     prior = {"log shape": {"mean": 1.4, "sd": 2.0}, "slopes": {"sd": 10.0}, "family": "rates", "covariates": []}
-    assert rules.prior_text(prior).endswith("the intercept is normal with standard deviation 10")
+    assert rules.prior_text(prior).endswith("the intercept is normal with mean 0 and standard deviation 10")
     assert "the intercept and the coefficients of standardised" in rules.prior_text(prior | {"covariates": ["x"]})
 
 
