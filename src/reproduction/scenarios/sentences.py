@@ -646,9 +646,13 @@ def count_mean(value: float, width: float) -> str:
     value : mean.
     width : width of the interval.
     """
+    if -1e-9 < value < 0:  # the mean of a difference of equal counts, in floating point
+        value = 0.0
     if value == round(value, 1) or (width > 1 and round(value, 1)) or abs(value) >= _LARGE_MEAN:
         return count(round(value, 1))
-    return f"{value:,.{4 if width <= 1 else 1}g}" if abs(value) >= _SMALL_MEAN else f"{_LESS} {_SMALL_MEAN:g}"
+    if abs(value) >= _SMALL_MEAN:
+        return f"{value:,.{4 if width <= 1 else 1}g}"
+    return f"{_LESS} {_SMALL_MEAN:g}" if value > 0 else f"{_MORE} -{_SMALL_MEAN:g}"
 
 
 def percent(value: float, digits: int = 1) -> str:

@@ -660,7 +660,8 @@ def test_the_level_of_an_interval_is_not_rounded(level, text):
 
 
 def test_the_mean_of_a_difference_of_equal_counts_has_no_sign():
-    assert [sentences.count_mean(value, 8.0) for value in (-1e-17, -0.04, -0.06, 0.0)] == ["0", "0", "-0.1", "0"]
+    means = [sentences.count_mean(value, 8.0) for value in (-1e-17, -0.0004, -0.04, -0.06, 0.0)]
+    assert means == ["0", "more than -0.001", "-0.04", "-0.1", "0"]  # a mean other than 0 is not shown as 0
 
 
 def test_the_part_of_the_noise_names_the_group_of_the_rate():
