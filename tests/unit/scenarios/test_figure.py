@@ -661,7 +661,7 @@ def test_the_level_of_an_interval_is_not_rounded(level, text):
 
 def test_the_mean_of_a_difference_of_equal_counts_has_no_sign():
     means = [sentences.count_mean(value, 8.0) for value in (-1e-17, -0.0004, -0.04, -0.06, 0.0)]
-    assert means == ["0", "more than -0.001", "-0.04", "-0.1", "0"]  # a mean other than 0 is not shown as 0
+    assert means == ["0", "more than -0.001", "-0.04", "-0.1", "0"]
 
 
 def test_the_part_of_the_noise_names_the_group_of_the_rate():
@@ -767,7 +767,7 @@ def test_a_count_with_several_improbable_measurements_is_named_once(names, count
 )
 def test_a_batch_states_the_noise_of_its_settings(settings, noise, protected):
     settings = {"bounds": {"lower": 1}, **settings}
-    table = pd.DataFrame({"type": ["count"]})
+    table = pd.DataFrame({"type": ["count"], "released": [3.0]})
     assert summary._assumed({"kind": "noisy_counts", "settings": settings}, table)[:2] == [
         noise,
         "Every true count is at least 1, by the stated bounds.",
