@@ -74,8 +74,8 @@ def of_chains(ess: ArrayLike, rhat: ArrayLike) -> Accuracy:
     least, largest = float(np.min(np.asarray(ess))), float(np.max(np.asarray(rhat)))
     passed = least >= LEAST_ESS and largest <= LARGEST_RHAT
     # rounded towards the worse side, so that a number that did not pass is not shown as its limit
-    ess, rhat = np.floor(least), np.ceil(1000 * largest - 1e-9) / 1000
-    reason = f"smallest ESS {ess:.0f}, required {LEAST_ESS:.0f}; largest R-hat {rhat:.3f}, limit {LARGEST_RHAT}"
+    shown, ratio = float(np.floor(least)), float(np.ceil(1000 * largest - 1e-9) / 1000)
+    reason = f"smallest ESS {shown:.0f}, required {LEAST_ESS:.0f}; largest R-hat {ratio:.3f}, limit {LARGEST_RHAT}"
     return Accuracy("converged" if passed else "not converged", float("nan"), reason)
 
 
