@@ -195,12 +195,16 @@ def head(scenario: Scenario) -> dict[str, Any]:
 
 
 def _read_as(scenario: Scenario) -> dict[str, Any]:
-    """Return the columns of the user's file that were read under a name other than their name in the file."""
+    """Return the columns of the user's file that were read under a name other than their name in the file and, for a
+    batch, all columns.
+    """
     names: file_columns.Names = {}
+    facts: dict[str, Any] = {}
     if "file" in scenario.settings:
-        _, names = file_columns.header(scenario.settings, scenario.kind, scenario.form == "batch")
+        header, names = file_columns.header(scenario.settings, scenario.kind, scenario.form == "batch")
+        facts = {"columns": header} if scenario.form == "batch" else {}
     columns = file_columns.read_as(scenario.settings, names)
-    return {"read_as": columns} if columns else {}
+    return facts | ({"read_as": columns} if columns else {})
 
 
 def together(parts: Sequence[Files], into: Files) -> None:

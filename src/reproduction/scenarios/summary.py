@@ -190,7 +190,7 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
     refused = {s.removeprefix(batch.REFUSED): n for s, n in tables["statuses"].items() if s.startswith(batch.REFUSED)}
     point = _unit(facts) | {"released_counts": facts["kind"] == "noisy_counts"}
     # without a total, a mistake in a count does not affect the other counts of its table
-    part = facts["kind"] == "noisy_counts" and tables["refused"] > 0 and set(rows["type"]) - {""} == {"count"}
+    part = facts["kind"] == "noisy_counts" and tables["refused"] > 0 and not {"total", "epsilon"} & _columns(facts)
     whole, partly = (" completely", ", in whole or in part") if part else ("", "")
     of_all = " completely analysed" if part else ""  # the other numbers of the remaining tables are not counted
     numbers = f"{tables['all'] - tables['refused']:,} of {tables['all']:,}"
@@ -330,29 +330,33 @@ def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
     if limits := facts["kind"] == "noisy_counts" and rules.limits_text(settings.get("bounds") or {}):
         lines.append(limits)
     if facts["kind"] == "noisy_counts":
-        lines += rules.of_tables(settings, set(rows["type"]))
+        lines += rules.of_tables(settings, {*rows["type"], *(["share"] if "total" in _columns(facts) else [])})
     if settings.get("rate") is not None:
         lines.append(f"Each record was selected for swapping with probability {sentences.as_stated(settings['rate'])}.")
-    if text := _prior_of_batch(facts["kind"], settings, set(rows["type"]) - {""}):
+    if text := _prior_of_batch(facts["kind"], settings, _columns(facts)):
         lines.append(f"Prior: {text}.")
     return lines
 
 
-def _prior_of_batch(kind: str, settings: Mapping[str, Any], types: Collection[str]) -> str:
+def _columns(facts: sentences.Facts) -> set[str]:
+    """Return the names of the columns of the file of a batch, and ``total`` if the settings state a total."""
+    return {*facts.get("columns", ()), *(["total"] if facts["settings"].get("total") is not None else [])}
+
+
+def _prior_of_batch(kind: str, settings: Mapping[str, Any], columns: Collection[str]) -> str:
     """Return a description of the prior that applies to all tables of a batch. The text is empty if the kind has no
     such prior.
     """
     prior = settings.get("prior")
-    if kind == "noisy_counts" and types == {"count"}:  # without a total, a fitted prior is fitted to all tables
-        stated = settings.get("noise") or settings.get("epsilon")
-        by_table = "" if stated else ", or of each table if epsilon is a column"
-        fitted = f"fitted to the counts of all tables, or of each group{by_table}"
+    if kind == "noisy_counts" and "total" not in columns:  # a fitted prior is usually fitted to all tables
+        several = "each group in all tables" if "group" in columns else "all tables"
+        fitted = f"fitted to the counts of {'each table' if 'epsilon' in columns else several}"
         if prior is None and (settings.get("bounds") or {}).get("lower", 0) < 0:
             return "flat on the counts"
         if prior is None:
             return f"{fitted}; weight 1/(1 + n) if there are fewer than {FEWEST} or the fit is too uncertain"
         return fitted if prior in ("fitted", {"law": "fitted"}) else _plain_prior(prior)
-    if kind == "swapped_table" or (kind == "noisy_counts" and types):
+    if kind in ("swapped_table", "noisy_counts"):
         number = {"flat": 1.0, "jeffreys": 0.5, "None": 0.5}.get(str(prior), prior)
         if isinstance(number, (int, float)):
             return sentences.prior_text({"law": "Dirichlet", "concentration": [float(number)]})

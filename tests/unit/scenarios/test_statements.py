@@ -364,7 +364,7 @@ def test_a_batch_states_the_prior_of_all_tables(shown):
     rows = "".join(f"t{i},a,{i % 9}\nt{i},b,{i}\n" for i in range(20))
     Path("many.csv").write_text(f"table,name,value\n{rows}", encoding="utf-8")
     noise = {"law": "discrete_laplace", "scale": 1}
-    told = "Prior: fitted to the counts of all tables, or of each group; weight 1/(1 + n) if there are fewer than 30 "
+    told = "Prior: fitted to the counts of all tables; weight 1/(1 + n) if there are fewer than 30 "
     assert told in shown(file="many.csv", noise=noise)
     told = "Prior: Jeffreys' prior on the rates (Dirichlet, concentration 0.5 for each).\n"
     text = shown(file="many.csv", noise=noise, total=20)

@@ -607,7 +607,14 @@ def test_a_batch_states_counts_without_a_number_and_the_prior(summed_up, tmp_pat
     assert told == ["3", "no number", "no number", "", "", ""]  # counts, and shares, which were not released
     file.write_text("table,name,value,epsilon\nt,a,3,1\nt,b,4,1\nu,a,3,2\nu,b,9,2\n", encoding="utf-8")
     (prior,) = (text for text in summed_up(file=str(file)).assumptions if text.startswith("Prior: "))
-    assert ", or of each table if epsilon is a column; weight 1/(1 + n) if" in prior
+    assert prior.startswith("Prior: fitted to the counts of each table; weight 1/(1 + n) if ")
+    file.write_text("table,name,value,group\nt,a,3,x\nt,b,4,y\n", encoding="utf-8")
+    (prior,) = (text for text in summed_up(file=str(file), noise=NOISE).assumptions if text.startswith("Prior: "))
+    assert prior.startswith("Prior: fitted to the counts of each group in all tables; ")
+    file.write_text("table,name,value,total\nt,a,0,0\nt,b,0,0\n", encoding="utf-8")  # without shares
+    found = summed_up(file=str(file), noise=NOISE).assumptions
+    assert "The total of each table is public and exact." in found
+    assert found[-1].startswith("Prior: Jeffreys' prior on the rates")
     file.write_text("table,name,value\nt,a,3\nt,b,4\n", encoding="utf-8")
     assert "Prior: flat on the counts." in summed_up(file=str(file), noise=NOISE, bounds={"lower": -9}).assumptions
     told = "Each count has discrete Laplace noise of scale 2, then suppression of values below 5, independently of the "
