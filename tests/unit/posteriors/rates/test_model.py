@@ -274,6 +274,13 @@ def test_a_table_of_likelihoods():
         table_of(cells_of(np.array([np.nan]), dpm.DiscreteLaplace(scale=2.0)), ("a",), 40.0)
 
 
+def test_the_evidence_is_the_integral_over_the_grid_of_the_log_shape():
+    """Check exp(2) times a normal density with the standard deviation 1/2, on a grid with steps of 0.8 sds."""
+    values = 1.0 + 0.4 * np.arange(-11, 12)
+    grid = integration.Grid(values, (), stats.norm.logpdf(values, 1.0, 0.5) + 2.0, 11)
+    assert Hyperparameters.log_evidence.func(SimpleNamespace(grid=grid)) == pytest.approx(2.0, abs=1e-9)
+
+
 @pytest.mark.parametrize("points", [7, 9, 13, 21])
 def test_the_stated_error_of_the_shape_bounds_the_true_one(points):
     """Check a log gamma density on a coarse grid: its distribution function is known, between the ends of the grid."""
