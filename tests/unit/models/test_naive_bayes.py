@@ -7,6 +7,7 @@ import json
 import pickle
 import pkgutil
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,8 +20,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import dpmultinomial
 from dpmultinomial._accounting import composition, renyi
 from dpmultinomial._mechanisms.gaussian import Gaussian
+from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._mechanisms.swapping import exact_swapping, two_by_two
-from dpmultinomial._models import _support, bayesian_network, calibrated_noise
+from dpmultinomial._models import _model_card, _support, bayesian_network, calibrated_noise
 from dpmultinomial._models._support import Bins, SupportFromData
 from dpmultinomial._models.naive_bayes import PrivateNaiveBayes
 from dpmultinomial._models.private_network import PrivateBayesianNetwork
@@ -212,6 +214,28 @@ def test_exports_are_json_and_come_back(mechanism):
         type(model).from_export(model.export() | {"feature_log_prob": holes})
     with pytest.raises(ValueError, match="feature_log_prob must have one list"):
         PrivateNaiveBayes.from_export(broken)
+
+
+@pytest.mark.parametrize(("size", "binned"), [(30, False), (31, True)])
+def test_integers_with_more_than_thirty_values_are_binned(size, binned):
+    found = _support._seen(_support.column("x", np.arange(size)), 10)
+    assert isinstance(found, Bins) is binned
+    assert found.size == (10 if binned else 30)
+
+
+def test_synthetic_numbers_are_the_midpoints_of_their_bins():
+    model = SimpleNamespace(supports_=(Bins(0.0, 10.0, 5, True),), network_=SimpleNamespace(columns=("x",)))
+    assert PrivateBayesianNetwork._values(model, "x", np.array([0, 2, 4])).tolist() == [1.0, 5.0, 9.0]
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+def test_the_epsilon_of_laplace_noise_is_an_upper_bound(scale):
+    """Check that one release has at most the stated delta at the stated epsilon, which is at most the pure epsilon."""
+    noise = Laplace(scale=scale)
+    reach, exact = _model_card._approximate(noise, 1)
+    assert 1.9 / scale < reach <= 2 / scale
+    assert not exact
+    assert calibrated_noise.exact_delta(noise, epsilon=reach) <= 1e-5
 
 
 def test_cards_state_the_cost():
