@@ -487,6 +487,14 @@ def test_rows_with_different_noise_have_the_losses_of_their_worst_rows(kind):
     assert single.cost(replace).mechanisms == one.cost(add).mechanisms  # one row: the other count is not released
 
 
+@pytest.mark.parametrize("kind", [DiscreteLaplace, DiscreteGaussian])
+def test_two_rows_with_the_same_smallest_noise_may_both_change(kind):
+    """Check two releases of three rows against four changes of a single row, up to the grid of losses."""
+    rows, replace = kind(**{kind._name: np.array([2.0, 6.0, 2.0])}), composition.RELATIONS[1]
+    twice = epsilon(Counter([kind(**{kind._name: 2.0}).loss(1.0)] * 4), 1e-3)
+    assert -1e-9 <= composition.compose(*[rows.cost(replace)] * 2).dp(1e-3) - twice < 0.02
+
+
 def test_a_table_costs_its_largest_ratio_of_neighbours():
     add, replace = composition.RELATIONS[:2]
     geometric = {"true": [0, 0, 1, 1], "released": [0, 1, 0, 1], "probability": [0.8, 0.2, 0.2, 0.8]}
