@@ -331,8 +331,9 @@ def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
         lines.append(limits)
     if facts["kind"] == "noisy_counts":
         lines += rules.of_tables(settings, {*rows["type"], *(["share"] if "total" in _columns(facts) else [])})
-    if settings.get("rate") is not None:
-        lines.append(f"Each record was selected for swapping with probability {sentences.as_stated(settings['rate'])}.")
+    if (rate := settings.get("rate")) is not None or facts["kind"] == "swapped_table":
+        chance = "the probability in the column rate" if rate is None else f"probability {sentences.as_stated(rate)}"
+        lines.append(f"Each record was selected for swapping with {chance}.")
     if text := _prior_of_batch(facts["kind"], settings, _columns(facts)):
         lines.append(f"Prior: {text}.")
     return lines

@@ -10,7 +10,7 @@ import pytest
 
 from reproduction import kind
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import making, sentences
+from reproduction.scenarios import making, sentences, summary
 from reproduction.scenarios.swapped_table import rules as swapped_rules
 
 TABLE, RATE = [[1, 2], [2, 1]], 0.3
@@ -109,6 +109,12 @@ def test_a_file_of_one_table_is_the_table_and_one_of_many_a_batch(tmp_path, monk
         assert odds["type"] == wanted["type"] == "parameter"
         for number in ("mean", "sd", "lower", "upper"):
             assert odds[number] == pytest.approx(wanted[number], rel=1e-8)
+    rated = [f"{line},{RATE}" for line in lines]
+    (tmp_path / "rated.csv").write_text("\n".join(["table,row,column,value,rate", *rated]) + "\n")
+    stated = [summary.summarise(made(tmp_path, name, file=f"{name}.csv", **more)).assumptions[1]
+              for name, more in (("many", {"rate": RATE}), ("rated", {}))]  # fmt: skip
+    begin = "Each record was selected for swapping with"
+    assert stated == [f"{begin} probability {100 * RATE:g} %.", f"{begin} the probability in the column rate."]
     assert many.loc[many["table"] == "bad", "status"].iloc[0].startswith("refused: ")
     beside = pd.read_csv(making.files("many", tmp_path).listed[2])
     single = pd.read_csv(making.files("mine", tmp_path).listed[2])
