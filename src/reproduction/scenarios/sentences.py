@@ -314,7 +314,7 @@ def _prior_law_text(words: Mapping[str, Any]) -> str:
     if law == "leaves":
         return _leaves_text(words["priors"])
     if law == "fitted":
-        mean = f", with mean {words['mean']:.4g}" if "mean" in words else ""
+        mean = f", with mean {real(words['mean'], words['mean'] / 100)}" if "mean" in words else ""
         return f"distribution fitted to {words['fitted_on']:,} of the counts{mean}"
     if law == "multinomial":
         alpha = words.get("alpha", 1.0)
@@ -325,7 +325,7 @@ def _prior_law_text(words: Mapping[str, Any]) -> str:
     if law == "flat":
         return "flat on the counts"
     if law == "1/(1+n)":
-        return "weight 1/(1 + n) for a count n"
+        return "weight 1/(1 + n) for a count n >= 0"
     if law == "table":
         return f"table of {words['counts']:,} counts with their probabilities"
     return prior_text({key: value for key, value in words.items() if key not in ("rows", "chosen")})
@@ -446,10 +446,11 @@ def _uncertain(prior: Any) -> Iterator[str]:
     for name, part in groups.items() if isinstance(groups, Mapping) else [("", prior)]:
         if part.get("uncertain"):
             where = f" of group {name}" if name else ""
+            error = part["mean_error"]
             yield (
                 f"WARNING: the prior{where} was fitted to too few counts for their noise: its mean, "
-                f"{part['mean']:.3g}, has a standard error of {part['mean_error']:.2g}. The intervals, which take the "
-                "fitted prior as known, are too short: choose prior: 1/(1+n), or state a distribution."
+                f"{real(part['mean'], error)}, has a standard error of {real(error, error)}. The intervals, which take "
+                "the fitted prior as known, are too short: choose prior: 1/(1+n), or state a distribution."
             )
 
 

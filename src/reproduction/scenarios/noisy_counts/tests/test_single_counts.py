@@ -230,8 +230,8 @@ def test_every_law_is_a_key_and_is_said(made, name):
     told = " ".join(sentences.assumptions(facts, point))
     assert said in told
     assert (
-        "weight 1/(1 + n) for a count n (default: fitted if there are at least 30 measured counts, otherwise 1/(1+n))"
-        in told
+        "weight 1/(1 + n) for a count n >= 0 (default: fitted if there are at least 30 measured counts, "
+        "otherwise 1/(1+n))" in told
     )
     if name == "clipped":  # P(a = n), by the tail sum, is 1/(1 + n)
         tail = np.array([np.exp(-((np.arange(-200, 1) - n) ** 2) / 18).sum() for n in N]) / (1 + N)
@@ -669,10 +669,14 @@ MULTINOMIAL = "flat on the total, Dirichlet on the rates with concentration"
     ("words", "text"),
     [
         ({"law": "flat"}, "flat on the counts"),
-        ({"law": "1/(1+n)", "chosen": "by default"}, "weight 1/(1 + n) for a count n (by default)"),
+        ({"law": "1/(1+n)", "chosen": "by default"}, "weight 1/(1 + n) for a count n >= 0 (by default)"),
         (
             {"law": "fitted", "fitted_on": 1234, "mean": 5.67891},
             "distribution fitted to 1,234 of the counts, with mean 5.679",
+        ),
+        (
+            {"law": "fitted", "fitted_on": 31, "mean": 28273.4},
+            "distribution fitted to 31 of the counts, with mean 28,273",
         ),
         ({"law": "multinomial"}, f"{MULTINOMIAL} 1 for each"),
         ({"law": "multinomial", "alpha": [2, 2]}, f"{MULTINOMIAL} 2 for each"),

@@ -219,7 +219,9 @@ def test_the_accuracy_covers_the_units_that_are_computed_from_draws(folder, tmp_
 
 
 def test_the_prior_of_the_deepest_counts_is_described():
-    expected = "the counts of the leaves are independent, and the prior of each leaf is: weight 1/(1 + n) for a count n"
+    expected = (
+        "the counts of the leaves are independent, and the prior of each leaf is: weight 1/(1 + n) for a count n >= 0"
+    )
     assert rules.prior_text({"law": "leaves", "priors": {"law": "1/(1+n)"}}) == expected
 
 
