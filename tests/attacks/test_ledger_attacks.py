@@ -445,7 +445,7 @@ def test_a_ledger_without_a_journal_is_carried_over_by_one_command(tmp_path, mon
     journal(tmp_path).unlink()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "new account"))
     with pytest.raises(
-        ValueError, match=f"missing, but releases/ledger.tsv contains 1 releases.*version 0.2.*{RESTORE}"
+        ValueError, match=f"missing, but releases/ledger.tsv contains releases .1..*version 0.2.*{RESTORE}"
     ):
         room.make("a", asked(), root=tmp_path)
     run = subprocess.run(

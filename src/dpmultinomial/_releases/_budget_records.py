@@ -788,7 +788,7 @@ def opened(root: Path) -> Books:
 def _spent_before(root: Path, place: Path, spent: set[tuple[str, int]], memory: Memory) -> str:
     """Return the evidence that a missing journal should exist, or an empty string if there is no evidence."""
     if spent:
-        return f"{FOLDER}/ledger.tsv contains {len(spent)} releases"
+        return f"{FOLDER}/ledger.tsv contains releases ({len(spent)})"
     _readable_memory(memory, "", place)
     if any(known.place == str(place) for known in memory.all()):
         return f"the user account has a copy of a journal of {place}"

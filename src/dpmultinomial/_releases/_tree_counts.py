@@ -238,8 +238,8 @@ def _levels(settings: Mapping[str, Any], shape: Hierarchy, name: str) -> list[st
     level_names = list(settings["levels"] or [f"level {depth}" for depth in range(len(shape.sizes))])
     if len(level_names) != len(shape.sizes):
         raise Refused(
-            f"levels must contain one name per level, from the root {name} to the deepest node ({len(shape.sizes)} "
-            f"levels), got {len(level_names)} names"
+            f"levels must contain one name per level of the tree in {name} ({len(shape.sizes)} levels), got "
+            f"{len(level_names)} names"
         )
     return level_names
 

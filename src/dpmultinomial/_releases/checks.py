@@ -116,6 +116,8 @@ def number(key: Key, value: Any) -> str | None:
     whole = key.kind == "whole"
     if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
         return f"must be {'an integer' if whole else 'a number'}, got {value!r}"
+    if isinstance(value, float) and math.isinf(value):
+        return f"must be finite, got {value}"
     good = (
         (isinstance(value, int) or math.isfinite(value))
         and (key.above is None or value > key.above)
@@ -469,7 +471,7 @@ def _network(network: Mapping[str, list[str]], columns: list[str]) -> Problems:
     while ready := [node for node, parents in left.items() if not parents & set(left)]:
         for node in ready:
             del left[node]
-    return [("network", f"must not contain a cycle, got a cycle through {', '.join(map(repr, left))}")] if left else []
+    return [("network", f"must not contain a cycle, got a cycle among {', '.join(map(repr, left))}")] if left else []
 
 
 def _choice(name: str, value: Any, choices: tuple[str, ...]) -> str:

@@ -149,8 +149,8 @@ def opened(folder: Path) -> Published:
         raise FileFault(f"{folder / RECORD}: epsilon_at_delta cannot be computed from the record ({error})") from None
     if not stated["epsilon"] >= float(found) * _ROUNDED:
         raise FileFault(
-            f"{folder / RECORD}: epsilon_at_delta must be >= {float(found):.6g} at delta {stated['delta']:g}, "
-            f"according to the noise and the cost in the record, got {stated['epsilon']:.6g}: ask the author of the "
+            f"{folder / RECORD}: epsilon_at_delta must be >= {float(found):.12g} at delta {stated['delta']:g}, "
+            f"according to the noise and the cost in the record, got {stated['epsilon']:.12g}: ask the author of the "
             "release for the original record"
         )
     return release

@@ -267,7 +267,9 @@ def of_ceiling(cost: Cost, ceiling: Mapping[str, float]) -> str:
     relation = EXCHANGE if cost.relation == EXCHANGE else REPLACE
     at = {"epsilon": f" at delta {ceiling['delta']:g}"} if ceiling.get("delta") else {}
     parts = [
-        f"{key} {amount(value)} of {ceiling[key]:g}{at.get(key, '')}" for key, value in used.items() if key in ceiling
+        f"{key} {amount(value)} of {ceiling[key]:.12g}{at.get(key, '')}"
+        for key, value in used.items()
+        if key in ceiling
     ]
     return f"{' and '.join(parts)} ({relation})" if parts else ""
 
@@ -343,7 +345,7 @@ def so_far(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str:
     if exchange is not None:
         parts.append(f"{'separately ' if parts else ''}epsilon {amount(exchange)} ({EXCHANGE})")
     spent = "; ".join(parts) or "nothing spent"
-    most = ", ".join(f"{key} {value:g}" for key, value in ceiling.items())
+    most = ", ".join(f"{key} {value:.12g}" for key, value in ceiling.items())
     if not most:
         return f"{spent}; the source has no budget, so the total cost of its releases is not limited"
     unbound = "; the budget does not limit exchanges" if exchange is not None and "exchange" not in ceiling else ""
@@ -362,7 +364,7 @@ def _above(costs: Sequence[Cost], name: str, ceiling: Mapping[str, float], words
     what = "pure epsilon, so add a delta to the budget" if name == "epsilon" else "rho, so use an epsilon and a delta"
     way = "" if math.isfinite(after) else f"; these costs have no {what}"
     rise = f"{f'at delta {delta:g} ' if delta else ''}from {amount(before)} to {amount(after)} ({words})"
-    return f"{name} would rise {rise}, but the budget is {ceiling[name]:.6g}{way}"
+    return f"{name} would rise {rise}, but the budget is {ceiling[name]:.12g}{way}"
 
 
 Facts = dict[str, object]

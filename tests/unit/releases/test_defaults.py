@@ -231,6 +231,9 @@ def test_costs_without_a_pure_epsilon_need_a_delta():
         "epsilon and a delta"
     )
     assert spending.beyond([cost(epsilon=2.0)], {"epsilon": 1.0}).endswith("but the budget is 1")
+    assert spending.beyond([cost(epsilon=1.2)], {"epsilon": 1.1999999}).endswith(
+        "to 1.2 (replace a record), but the budget is 1.1999999"
+    )
     assert spending.beyond([cost(rho=0.5)], {"delta": 1e-6}) is None
 
 

@@ -470,7 +470,7 @@ def test_a_stated_epsilon_may_be_too_small_by_a_millionth(recorded, epsilon, goo
         return
     words = (
         f"{tmp_path / 'record.json'}: epsilon_at_delta must be >= 2 at delta 1e-05, according to the noise and the "
-        "cost in the record, got 2: ask the author of the release for the original record"
+        "cost in the record, got 1.9999979: ask the author of the release for the original record"
     )
     with pytest.raises(FileFault, match=f"^{re.escape(words)}$"):
         recorded(stated)

@@ -349,6 +349,7 @@ def test_all_mistakes_are_told_at_once_and_nothing_is_opened(root):
         ("r", counts(epsilon=True), "releases/r/epsilon", "must be a number"),
         ("r", counts(epsilon="1"), "releases/r/epsilon", "must be a number"),
         ("r", counts(epsilon=float("nan")), "releases/r/epsilon", "must be > 0"),
+        ("r", counts(epsilon=float("inf")), "releases/r/epsilon", "must be finite, got inf"),
         ("r", counts(generation=0), "releases/r/generation", ">= 1"),
         ("r", counts(generation=1.0), "releases/r/generation", "integer"),
         ("r", counts(source="My Survey"), "releases/r/source", "lower-case letters, digits and _"),
@@ -365,7 +366,7 @@ def test_all_mistakes_are_told_at_once_and_nothing_is_opened(root):
             "r",
             SETTINGS["bayesian_network"] | {"network": {"tenure": ["age"], "age": ["tenure"]}},
             "releases/r/network",
-            "cycle",
+            "cycle among 'tenure', 'age'",
         ),
         ("r", SETTINGS["bayesian_network"] | {"network": {"tenure": ["age"]}}, "releases/r/network", "is not a node"),
         (
