@@ -216,6 +216,16 @@ def test_exports_are_json_and_come_back(mechanism):
         PrivateNaiveBayes.from_export(broken)
 
 
+@pytest.mark.parametrize("estimator", [PrivateNaiveBayes, PrivateBayesianNetwork])
+def test_both_estimators_have_the_same_defaults(estimator):
+    """One pseudo-count per cell (Laplace's rule), ten bins, epsilon 1 and the order 5 of Ponnoprat (2022)."""
+    common = {"mechanism": "dirichlet", "epsilon": 1.0, "order": 5.0, "floor": "sigma", "smoothing": 1.0, "bins": 10}
+    found = estimator().get_params()
+    assert {key: found[key] for key in common} == common
+    assert found["exact"] is False
+    assert found["random_state"] is None
+
+
 @pytest.mark.parametrize(("size", "binned"), [(30, False), (31, True)])
 def test_integers_with_more_than_thirty_values_are_binned(size, binned):
     found = _support._seen(_support.column("x", np.arange(size)), 10)
