@@ -9,14 +9,16 @@ import pandas as pd
 import pytest
 from scipy.stats import beta as beta_law
 from scipy.stats import dirichlet as dirichlet_law
+from scipy.stats import t as student
 
 from dpmultinomial._files.published import open_release
+from dpmultinomial._models import coded_table
 from dpmultinomial._results.expressions import Names
 from dpmultinomial._seeding import stream
 from reproduction import kind
 from reproduction.config import config, question_rules, scenario_settings
 from reproduction.scenarios import making, sentences
-from reproduction.scenarios.classifier import answer, histogram, model, rules
+from reproduction.scenarios.classifier import answer, histogram, model, rehearsal, rules
 from reproduction.scenarios.classifier.histogram import Mechanism
 
 PEOPLE = "block,tenure,age\n" + "".join(f"{i % 4},{'own' if i % 3 else 'rent'},{20 + i % 7}\n" for i in range(240))
@@ -427,3 +429,28 @@ def test_a_rehearsal_without_additive_noise_does_not_mention_raised_counts():
     assert (
         "noisy counts below sigma are raised" in rules.assumptions(point | {"mechanisms": ["dirichlet", "laplace"]})[0]
     )
+
+
+def test_the_interval_of_a_simulated_score_by_hand():
+    """Check the scores 0.2, 0.4, 0.6 and 0.8 with mean 0.5 and sd sqrt(0.2/3); t has 3 degrees of freedom."""
+    row = rehearsal._row("m", "accuracy", 1.0, np.array([0.2, 0.4, 0.6, 0.8]), 0.9)
+    sd = (0.2 / 3) ** 0.5
+    half = student.ppf(0.95, 3) * sd / 2
+    found = [row[key] for key in ("mean", "sd", "lower", "upper", "error")]
+    assert found == pytest.approx([0.5, sd, 0.5 - half, 0.5 + half, sd / 2])
+
+
+def test_a_rehearsal_shares_epsilon_among_the_features_and_the_classes(monkeypatch):
+    """Check two features: each of three histograms has a third of epsilon. The column c has one value."""
+    frame = pd.DataFrame({"a": list("xyxyxyxyxy"), "b": list("uuvvuuvvuv"), "c": "z", "y": list("pqqpqppqpq")})
+    data, spent = coded_table.encode(frame, name="d", target="y", numeric=[]), []
+
+    def calibrated(mechanism, each, *, order):
+        spent.append((mechanism, np.asarray(each).tolist(), order))
+        raise InterruptedError
+
+    monkeypatch.setattr(rehearsal.calibrated_noise, "calibrated", calibrated)
+    keys = {"order": 4.0, "epsilons": [1.5, 6.0], "repeats": 2, "bins": 10, "floor": 1.0, "mechanisms": ["laplace"]}
+    with pytest.raises(InterruptedError):
+        rehearsal.scores(data, rehearsal.Design(**keys, network={}), level=0.9, rng=np.random.default_rng(1))
+    assert spent == [("laplace", [0.5, 2.0], 4.0)]

@@ -18,7 +18,7 @@ from dpmultinomial._seeding import stream
 from reproduction import command, kind
 from reproduction.config import config, scenario_settings
 from reproduction.scenarios import making, page, sentences, summary
-from reproduction.scenarios.noisy_counts import rules
+from reproduction.scenarios.noisy_counts import rules, without_prior
 
 NOISY = {"met": 12.3, "not_met": -4.1, "failed": 44.2}
 EXAMPLE = {
@@ -733,3 +733,13 @@ def test_rounding_changes_a_count(tmp_path):
     noise = {"law": "random_rounding", "base": 3, "threshold": 6}
     text = told(tmp_path, counts={"a": 12, "b": None}, noise=noise)
     assert "Each count was changed by random rounding to a multiple of 3, then suppression of values below 6, " in text
+
+
+@pytest.mark.parametrize(("beyond", "told"), [(10, False), (11, True)])
+def test_intervals_differ_by_more_than_half_a_width(beyond, told):
+    """Check a credible interval of width 20 that begins 10 or 11 below the confidence interval."""
+    release = Release([50.0], names=["a"], mechanism=DiscreteLaplace(scale=2.0))
+    low, high = confidence(release).counts.interval(0.95).to_numpy()[0]
+    rows = pd.DataFrame({"quantity": ["a"], "type": "count", "lower": low - beyond, "upper": low - beyond + 20})
+    assert abs(high - rows["upper"][0]) <= 10
+    assert (without_prior.differing(rows, release, 0.95) != "") is told
