@@ -54,7 +54,7 @@ class Key:
 
 COMMON = (
     Key("mechanism", "text", "mechanism that protects the data", choices=MECHANISMS),
-    Key("data", "text", "the confidential CSV file, outside of results/, figures/ and releases/, not tracked by git"),
+    Key("data", "text", "the confidential CSV file, in confidential/, not tracked by git"),
     Key("source", "name", "source whose budget the release spends; default: the name of the release", None),
     Key(
         "generation",
@@ -214,7 +214,7 @@ KEYS: dict[str, tuple[Key, ...]] = {
         *COMMON,
         Key("swap", "texts", "columns that are swapped together"),
         Key("match", "texts", "columns in which two records must be equal to be swapped", ()),
-        Key("rate", "number", "probability that a record is selected; determines the cost", above=0, below=1),
+        Key("rate", "number", "probability that a record is selected; the cost depends on it", above=0, below=1),
     ),
     "naive_bayes": (*COMMON, *_MODEL),
     "bayesian_network": (

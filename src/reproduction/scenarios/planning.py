@@ -155,7 +155,8 @@ def release_made(
     ceiling = checks.limits(budgets, source)
     spent = planned.spent(Path(root), *checks.sources(budgets, source))
     parts = []
-    for value in values(asked, get[key], key):
+    most = next(rule.most for rule in checks.KEYS[get["mechanism"]] if rule.name == key)
+    for value in values(asked, get[key], key, most=most):
         changed = {**get, key: value}
         part = planned.widths(changed, level=asked["level"], shape=shape)
         cost, covered = planned.costs(changed, ceiling, spent)
@@ -173,7 +174,7 @@ def release_made(
     return frame
 
 
-def values(asked: Mapping[str, Any], own: float, key: str) -> list[float]:
+def values(asked: Mapping[str, Any], own: float, key: str, *, most: float | None = None) -> list[float]:
     """Return, in increasing order, the parameter values that a plan compares.
 
     Parameters
@@ -181,9 +182,10 @@ def values(asked: Mapping[str, Any], own: float, key: str) -> list[float]:
     asked : settings of the plan, with defaults.
     own : value of the parameter in the settings of the release.
     key : name of the parameter; the values of a rate are below 1.
+    most : largest value that a release accepts.
     """
-    listed = asked.get("values") or [factor * own for factor in TIMES]
-    return sorted(float(value) for value in listed if key != "rate" or value < 1)
+    wanted = asked.get("values") or [factor * own for factor in TIMES if most is None or factor * own <= most]
+    return sorted(float(value) for value in wanted if key != "rate" or value < 1)
 
 
 def release_sentence(

@@ -199,6 +199,7 @@ def test_the_figure_has_a_line_for_each_level(tmp_path):
 
 def test_the_default_values_of_a_rate_stay_below_one():
     assert planning.values({}, 0.4, "rate") == [0.1, 0.2, 0.4, 0.8]
+    assert planning.values({}, 400.0, "epsilon", most=1000) == [100.0, 200.0, 400.0, 800.0]
 
 
 @pytest.mark.parametrize(
