@@ -640,3 +640,12 @@ def test_a_grid_of_nine_cells_by_hand():
     exact = normal_model.posterior((0.0, 1.0, 3.0, 2.0), n=40, lower=-1.0, upper=2.0)
     assert exact.mass.shape == (401, 401)
     assert exact.accuracy.reason == "sums on a grid of 401 x 401"
+
+
+@pytest.mark.parametrize(("level", "ends"), [(0.5, [0, 2]), (0.4999, [1, 2]), (0.5001, [0, 3])])
+def test_ends_of_intervals_of_a_table_are_quantiles_even_if_probabilities_are_equal_to_levels(level, ends):
+    """Two released zeros of a total of 3: |n| + |3 - n| = 3, so each count is 0, 1, 2 or 3 with probability 1/4."""
+    values, _ = _noisy_tables.counts_and_rates(
+        np.zeros(2), starts=[0, 2], totals=[3], scales=np.ones(2), alphas=np.ones(2), level=level
+    )
+    assert values[:, 6:].tolist() == [ends, ends]
