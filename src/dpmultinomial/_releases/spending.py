@@ -124,7 +124,7 @@ class Cost:
     def words(self) -> str:
         """Return a description of the privacy cost for use within a sentence."""
         numbers = (f"{key} {amount(value)}" for key, value in self.stated().items() if isinstance(value, float))
-        return f"{', '.join(numbers)} ({self.relation})"
+        return f"{'Rényi ' if self.order else ''}{', '.join(numbers)} ({self.relation})"
 
     def __str__(self) -> str:
         return json.dumps(self.stated(), sort_keys=True)

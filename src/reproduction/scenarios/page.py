@@ -131,7 +131,8 @@ def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, floa
     relation = str(cost.get("relation") or "")
     stated = {key: float(cost[key]) for key in ("epsilon", "rho", "order") if key in cost}
     delta = {"delta": float(cost["delta"])} if "delta" in cost else {}
-    paid = " and ".join(f"{key} = {amount(value)}" for key, value in {**stated, **delta}.items())
+    paid = "Rényi " if "order" in stated else ""
+    paid += " and ".join(f"{key} = {amount(value)}" for key, value in {**stated, **delta}.items())
     asked = Cost(relation=relation or REPLACE, **stated)
     more = replaced_text({**stated, **delta}, relation)
     sentences = [f"Individual records were protected with {paid}{f' ({relation}{more})' if relation else ''}."]

@@ -355,7 +355,8 @@ def cost_text(point: Facts) -> str:
 
     relation = str(point.get("neighbours") or cost.get("relation") or "")
     stated = {k: float(v) for k, v in cost.items() if isinstance(v, (int, float)) and k != "sensitivity"}
-    paid = ", ".join(f"{key} = {amount(value)}" for key, value in stated.items())
+    paid = "Rényi " if "order" in stated else ""
+    paid += ", ".join(f"{key} = {amount(value)}" for key, value in stated.items())
     where = f" (neighbouring files: {relation}{replaced_text(stated, relation)})" if relation else ""
     if not relation and "sensitivity" in cost:
         where = f" for a change of the counts by the stated sensitivity, {cost['sensitivity']:g}"

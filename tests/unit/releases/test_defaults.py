@@ -162,7 +162,7 @@ def test_a_cost_is_read_as_it_was_written(made):
 
 def test_costs_in_words():
     assert cost(epsilon=1.0).words == "epsilon 1 (replace a record)"
-    assert cost(ADD, epsilon=1 / 3, order=2.0).words == "epsilon 0.333334, order 2 (add or remove a record)"
+    assert cost(ADD, epsilon=1 / 3, order=2.0).words == "Rényi epsilon 0.333334, order 2 (add or remove a record)"
     assert repr(spending.Plan(cost=cost(rho=0.5), facts={}, draw=lambda: None)) == (
         'Plan({"relation": "replace a record", "rho": 0.5})'
     )

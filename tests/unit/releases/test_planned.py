@@ -12,7 +12,7 @@ from dpmultinomial._files import table_columns
 from dpmultinomial._files.csv_table import parse
 from dpmultinomial._releases import checks, losses, planned, room
 from dpmultinomial._releases.spending import ADD_OR_REMOVE, REPLACE, Cost
-from reproduction.scenarios import planning
+from reproduction.scenarios import page, planning, sentences
 
 TREE = "category,parent,count\nstate,,8\nnorth,state,5\nsouth,state,3\na,north,3\nb,north,2\nc,south,0\nd,south,3\n"
 LEVELS = ["state", "county", "tract"]
@@ -321,6 +321,11 @@ def test_a_plan_with_dirichlet_noise_states_a_renyi_epsilon(ceiling, said):
     text = planning.release_sentence(found, {"release": "r"}, "s", ceiling)
     assert "counts the Rényi epsilon of a replaced record, which " + said in text
     assert "Rényi epsilon stated" in planning.shown(found, 0.9)
+    cost = {"epsilon": 1.0, "order": 2.0, "relation": REPLACE}
+    said = f"Privacy cost of the release: Rényi epsilon = 1, order = 2 (neighbouring files: {REPLACE})."
+    assert sentences.cost_text({"cost": cost}) == said
+    protected = page._protected({"cost": cost}, {})[0]
+    assert protected.endswith(f" protected with Rényi epsilon = 1 and order = 2 ({REPLACE}).")
 
 
 def test_a_plan_explains_the_rows_of_additive_counts_and_statistics():
