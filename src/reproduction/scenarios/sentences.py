@@ -174,8 +174,9 @@ def noise_part(point: Facts) -> str:
         return ""
     name, among = _named(label, point)
     of = f" among {listed(among)}" if among else ""
+    part = min(max(float(parts[label]), 1e-9), 1 - 1e-9)  # a computed part of 0 or 1 can be a rounded number
     return (
-        f"The {protection} accounts for {percent(float(parts[label]), 0)} of the posterior variance of the "
+        f"The {protection} accounts for {percent(part, 0)} of the posterior variance of the "
         f"underlying rate of {name}{of}; the rest is sampling variation, which would remain if the true counts were "
         "known."
     )

@@ -643,6 +643,7 @@ def test_under_noise_without_bounds_no_count_is_certain(tmp_path):
     assert "count of a is exactly 7." in told(tmp_path, counts=counts, noise="exact")
     assert "count of a is exactly 9 of 9." in told(tmp_path, counts={"a": 7}, total=9)
     assert "count of a is exactly 0 of 0." in told(tmp_path, counts=counts, total=0)
+    assert "The noise accounts for less than 1 % of" in told(tmp_path, counts=counts, total=10, **tiny)
 
 
 def test_a_count_without_a_bound_is_not_certain_if_the_other_counts_are_exact(tmp_path):
