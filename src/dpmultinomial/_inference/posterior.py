@@ -82,7 +82,8 @@ def _additive_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
         drawn = exact_posterior.sample(size, rng=rng)
         return {"counts": np.column_stack([drawn, drawn.sum(axis=1)])}
 
-    quantities = Quantities(names, one, joint=lambda size, rng: joint(size, rng)["counts"], sums=[TOTAL])
+    above = [-1 if name == TOTAL else len(names) - 1 for name in names]
+    quantities = Quantities(names, one, joint=lambda size, rng: joint(size, rng)["counts"], sums=[TOTAL], parents=above)
     facts = {"prior": {"law": exact_posterior.prior}} | release.facts
     used = exact_posterior.method
     return Posterior({"counts": quantities}, joint=joint, method=used, facts=facts, source=exact_posterior)

@@ -214,7 +214,9 @@ class CellPlaces(Places):
             return Columns(*self.windows.numbers(level), [law(i).accuracy for i in range(len(tree))])
 
         together = _MixtureTogether(self)
-        counts = Quantities(tree.names, law, joint=joint, together=together, numbers=numbers, sums=tree.inner)
+        counts = Quantities(
+            tree.names, law, joint=joint, together=together, numbers=numbers, sums=tree.inner, parents=tree.parent
+        )
         return Posterior(
             {"counts": counts},
             joint=lambda size, rng: {"counts": joint(size, rng)},

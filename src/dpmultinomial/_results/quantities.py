@@ -56,6 +56,7 @@ class Quantities:
     numbers : function of a level that returns the `Columns` of all quantities in one pass; None: separately for each
         quantity.
     sums : names of the quantities that are sums of others, which the word ``all`` in a question omits.
+    parents : position of the quantity of which each quantity is a part, -1 for none; None if there are no such parts.
     """
 
     def __init__(
@@ -68,9 +69,10 @@ class Quantities:
         together: Together | Callable[[], Together | None] | None = None,
         numbers: Callable[[float], Columns] | None = None,
         sums: Collection[str] = (),
+        parents: Sequence[int] | NDArray[np.int64] | None = None,
     ) -> None:
         self.names, self._law, self._joint, self._among = tuple(names), law, joint, among
-        self._together, self._numbers, self.sums = together, numbers, frozenset(sums)
+        self._together, self._numbers, self.sums, self.parents = together, numbers, frozenset(sums), parents
         self._laws: dict[str, Marginal] = {}
 
     def __getitem__(self, name: str) -> Marginal:

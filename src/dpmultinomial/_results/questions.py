@@ -672,8 +672,23 @@ class Asked:
         if not isinstance(what, Mapping) or set(what) != {"of", "among"}:
             raise ValueError(f"share must have the form {{of: [..], among: [..]}}, got {what!r}")
         of, among = self._places("share", what["of"]), self._places("share", what["among"])
-        self._check_listed("share", of, among)
+        for key, side in (("of", of), ("among", among)):
+            listed = set(side)
+            for place in side:
+                if above := listed.intersection(self._above(place)):
+                    name, container = self.group.names[place], self.group.names[above.pop()]
+                    raise ValueError(
+                        f"share: {name} is a part of {container}, so its records would be counted twice: list only one "
+                        f"of them under {key!r}"
+                    )
+        self._check_listed("share", [place for place in of if not set(among).intersection(self._above(place))], among)
         return of, among
+
+    def _above(self, place: int) -> Iterator[int]:
+        """Yield the positions of the quantities of which a quantity is a part."""
+        parents = self.group.parents
+        while parents is not None and (place := int(parents[place])) >= 0:
+            yield place
 
 
 def about_of(question: Any, groups: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 written in plain Python.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 KINDS = ("sum", "difference", "ratio", "share", "probability", "rank")
@@ -10,7 +10,7 @@ GROUPS = ("counts", "shares", "rates", "parameters")
 
 
 def mistakes(
-    questions: Mapping[str, Any], names: Sequence[str], sums: Collection[str] = ()
+    questions: Mapping[str, Any], names: Sequence[str], parents: Mapping[str, str | None] | None = None
 ) -> Iterator[tuple[str, str]]:
     """Yield a pair (key, message) for every invalid question.
 
@@ -18,7 +18,7 @@ def mistakes(
     ----------
     questions : mapping from the name of a question to the question, in the form that `dpmultinomial` accepts.
     names : names of the quantities; empty if they are not known yet.
-    sums : names of the quantities that are sums of others, which the word ``all`` omits.
+    parents : for each quantity that is a part of another one, the name of the other one; None if there are no parts.
     """
     for label, question in questions.items():
         place = f".questions.{label}"
@@ -32,13 +32,13 @@ def mistakes(
         if question.get("about", "counts") not in GROUPS:
             yield f"{place}.about", f"must be one of {', '.join(GROUPS)}, got {question['about']!r}"
         try:
-            if text := _wrong(kinds[0], question[kinds[0]], names, sums):
+            if text := _wrong(kinds[0], question[kinds[0]], names, parents or {}):
                 yield place, text
         except (TypeError, KeyError, ValueError, AttributeError) as error:
             yield place, str(error.args[0] if error.args else error)
 
 
-def _wrong(kind: str, what: Any, names: Sequence[str], sums: Collection[str]) -> str:
+def _wrong(kind: str, what: Any, names: Sequence[str], parents: Mapping[str, str | None]) -> str:
     if (text := _misshapen(kind, what)) or not names:
         return text
     try:
@@ -58,29 +58,48 @@ def _wrong(kind: str, what: Any, names: Sequence[str], sums: Collection[str]) ->
             return f"{kind} requires names of quantities, got {side!r}"
         for name in [side] if isinstance(side, str) else side:
             known.place(str(name))
-    return _beyond(kind, what, names, sums)
+    return _beyond(kind, what, names, parents)
 
 
-def _beyond(kind: str, what: Any, names: Sequence[str], sums: Collection[str]) -> str:
+def _beyond(kind: str, what: Any, names: Sequence[str], parents: Mapping[str, str | None]) -> str:
     """Return an error message if a question about a rank or a share is inconsistent, and otherwise an empty string. All
     names in the question are assumed to be known.
     """
     if kind not in ("share", "rank"):
         return ""
+    sums = set(parents.values())
     every = [name for name in names if name not in sums]
     of, among = (
-        every if side == "all" else [side] if isinstance(side, str) else list(side)
+        every if side == "all" else [side] if isinstance(side, str) else list(map(str, side))
         for side in (what["of"], what.get("among", what["of"]))
     )
     if kind == "rank" and len(among) < 2 <= len(every):
         return f"rank requires at least two quantities: to rank {of[0]} among all, write {{of: {of[0]}, among: all}}"
-    if outside := [name for name in of if name not in among]:
+    parts: set[str] = set()
+    for key, side in (("of", of), ("among", among)) if kind == "share" else ():
+        for name in side:
+            above = set(_above(name, parents))
+            if twice := above.intersection(side):
+                return (
+                    f"share: {name} is a part of {twice.pop()}, so its records would be counted twice: list only one "
+                    f"of them under {key!r}"
+                )
+            if above.intersection(among):
+                parts.add(name)
+    if outside := [name for name in of if name not in parts.union(among)]:
         return (
             f"{kind}: every name under 'of' must also be listed under 'among', which lacks {', '.join(outside)} ('all' "
             "omits sums of other quantities)"
         )
     top = what.get("top", 1)
     return f"top must be in [1, {len(among)}], got {top}" if top > len(among) else ""
+
+
+def _above(name: str, parents: Mapping[str, str | None]) -> Iterator[str]:
+    """Yield the names of the quantities of which a quantity is a part."""
+    while above := parents.get(name):
+        yield above
+        name = above
 
 
 def _misshapen(kind: str, what: Any) -> str:

@@ -290,6 +290,9 @@ WHOLE = "all of them"
         ({"share": {"of": "a", "among": ["a", "b"]}}, None),
         ({"share": {"of": "all", "among": ["a"]}}, "must also be listed under 'among', which lacks b, c \\("),
         ({"share": {"of": ["a"], "among": "all"}}, None),
+        ({"share": {"of": ["a", "b"], "among": WHOLE}}, None),
+        ({"share": {"of": "a", "among": [WHOLE, "a"]}}, "a is a part of all of them, .* one of them under 'among'$"),
+        ({"share": {"of": [WHOLE, "b"], "among": WHOLE}}, "b is a part of all of them, .* one of them under 'of'$"),
         ({}, "must have exactly one of the keys sum, difference, ratio, share, probability, rank, got none"),
         ({"sum": ["a"], "ratio": ["a", "b"]}, "must have exactly one of the keys .*, got sum, ratio"),
         ({"mean": "a"}, "must have exactly one of the keys .*, got mean"),
@@ -320,11 +323,16 @@ WHOLE = "all of them"
     ],
 )  # fmt: skip
 def test_questions_are_checked_before_any_job(question, words):
-    found = list(question_rules.mistakes({"q": question}, NAMES, [WHOLE]))
+    found = list(question_rules.mistakes({"q": question}, NAMES, dict.fromkeys("abc", WHOLE)))
     assert [place for place, _ in found] == [".questions.q"] * (words is not None)
     assert all(re.search(words, text) for _, text in found)
     if words is not None and not (
-        "unknown" in words or "in \\[" in words or "listed" in words or "two .*" in words or "ratio requ" in words
+        "unknown" in words
+        or "in \\[" in words
+        or "listed" in words
+        or "part of" in words
+        or "two .*" in words
+        or "ratio requ" in words
     ):
         assert list(question_rules.mistakes({"q": question}, ())) == found  # names are not known yet
 

@@ -307,12 +307,18 @@ def test_all_counts_of_a_tree_are_those_that_contain_no_others():
     release = dpm.Release({"all of it": 60, "x": 30, "c": 30, "a": 10, "b": 20}, mechanism=dpm.Exact(), parents=parents)
     found = dpm.posterior(release)
     shares = {name: {"share": {"of": name, "among": "all"}} for name in "abc"}
-    questions = {"sum": {"sum": "all"}, **shares, "r": {"rank": {"of": "all"}}}
+    below = {"x in it": {"share": {"of": "x", "among": "all of it"}}, "a in x": {"share": {"of": "a", "among": "x"}}}
+    below |= {"two": {"share": {"of": ["a", "c"], "among": ["x", "c"]}}}
+    questions = {"sum": {"sum": "all"}, **shares, **below, "r": {"rank": {"of": "all"}}}
     rows = found.ask(questions, rng=dpm.stream(1, "t")).set_index("quantity")["mean"]
     assert [rows[name] for name in ("sum", "a", "b", "c")] == pytest.approx([60, 1 / 6, 1 / 3, 1 / 2])
+    assert [rows[name] for name in below] == pytest.approx([1 / 2, 1 / 3, 2 / 3])
     assert {name: rows.get(f"r: {name}") for name in parents} == {"all of it": None, "x": None, "a": 3, "b": 2, "c": 1}
     with pytest.raises(ValueError, match=r"which lacks x \('all' omits sums of other quantities\)"):
         found.ask({"q": {"share": {"of": "x", "among": "all"}}})
+    for of, among, key in (("a", ["x", "a", "c"], "among"), (["b", "x"], "all of it", "of")):
+        with pytest.raises(ValueError, match=f"share: [ab] is a part of x, .* list only one of them under '{key}'"):
+            found.ask({"q": {"share": {"of": of, "among": among}}})
 
 
 @pytest.mark.parametrize("method", ["chain", "least squares"])

@@ -593,8 +593,9 @@ class TreeLaw:
             certain=self.accuracy.status == "exact",
         )
         counts = Quantities(
-            self.tree.names, self.law, joint=together, together=state, numbers=self._quantities, sums=self.tree.inner
-        )
+            self.tree.names, self.law, joint=together, together=state, numbers=self._quantities,
+            sums=self.tree.inner, parents=self.tree.parent,
+        )  # fmt: skip
         return Posterior(
             {"counts": counts},
             joint=lambda size, rng: {"counts": together(size, rng)},

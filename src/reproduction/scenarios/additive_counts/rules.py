@@ -59,7 +59,7 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
             yield f".{key}", f"{value!r} is tractable only for two counts, got {len(counts)} counts"
         if settings["prior"] != "flat":
             yield ".prior", f"must be flat if {key} is {value!r}"
-    yield from question_rules.mistakes(settings.get("questions") or {}, [*names, TOTAL], [TOTAL])
+    yield from question_rules.mistakes(settings.get("questions") or {}, [*names, TOTAL], dict.fromkeys(names, TOTAL))
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:

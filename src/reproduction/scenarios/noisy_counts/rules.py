@@ -583,7 +583,7 @@ def tree_mistakes(settings: Mapping[str, Any], columns: Table) -> Mistakes:
             f"must contain one concentration per level below the root ({below} levels), got {len(settings['prior'])} "
             "concentrations",
         )
-    yield from question_rules.mistakes(settings.get("questions") or {}, list(depth), set(columns["parent"]))
+    yield from question_rules.mistakes(settings.get("questions") or {}, list(depth), parents(columns))
 
 
 _LAWS = {
