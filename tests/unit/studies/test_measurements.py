@@ -300,3 +300,17 @@ def test_the_largest_counts_of_equal_means_are_in_order_of_the_states(files, top
     assert len(found) == top
     assert (np.diff(found["mean"]) <= 0).all()
     assert set(found.columns) == {"state", "node", "mean", "sd", "lower", "upper"}
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_the_error_of_the_nation_is_the_largest_of_its_states(monkeypatch, order):
+    """Check two states with one county each, with the errors 0.001 and 0.02, of which one is approximate."""
+    stated = [("exact", 0.001), ("approximate", 0.02)]
+    facts = [{"level": "0.9", "status": stated[i][0], "error": repr(stated[i][1])} for i in order]
+    numbers = {"truth": 5, "least_squares": 6.0, "least_squares_sd": 1.0, "mean": 7.0, "lower": 4, "upper": 9}
+    monkeypatch.setattr(nation, "facts", lambda path: facts[path])
+    monkeypatch.setattr(nation, "groups", lambda *_: iter([pd.DataFrame([{"level": "county"} | numbers])]))
+    found = nation.accuracy([0, 1]).set_index("method")
+    assert (found.loc["posterior", "status"], found.loc["posterior", "error"]) == ("approximate", 0.02)
+    assert found.loc["posterior", ["nodes", "rmse", "coverage", "width"]].tolist() == [2, 2.0, 1.0, 5.0]
+    assert found.loc["least squares", "rmse"] == 1.0
