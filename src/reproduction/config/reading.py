@@ -247,8 +247,8 @@ def _plain(node: yaml.ScalarNode, looks: re.Pattern[str], value: float) -> float
         return value
     line = node.start_mark.line + 1
     raise ConfigError(
-        f"YAML reads the number {node.value} as {value} (line {line}): write {value}, or put the text in quotation "
-        "marks"
+        f"YAML reads the number {node.value} as {value} (line {line}): write the intended number in decimal "
+        "digits without leading zeros, or put the text in quotation marks"
     )
 
 

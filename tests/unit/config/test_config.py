@@ -170,7 +170,7 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path):
     [
         (
             "root_seed: 010\n",
-            r"YAML reads the number 010 as 8 \(line 1\): write 8, or put the text in quotation marks",
+            r"YAML reads the number 010 as 8 \(line 1\): write the intended number in decimal digits",
         ),
         ("root_seed: 1:30\n", r"YAML reads the number 1:30 as 90"),
         ("root_seed: 1_000\n", r"YAML reads the number 1_000 as 1000"),
