@@ -285,6 +285,9 @@ def test_margins_of_figure_3():
     over = found["time of the standard relative to the improved algorithm at M = 50"]
     assert (over["ours"], over["mc_se"]) == pytest.approx((4, 4 * relative))
     assert "takes 8 times as long as the method 'exact draws'" in over["note"]
+    four = ours(agreement._figure_3(pd.concat([table.assign(epsilon=epsilon) for epsilon in (0.5, 1.0, 2.0, 4.0)])))
+    several = four["time of the standard relative to the improved algorithm at M = 50"]
+    assert (several["ours"], several["mc_se"]) == pytest.approx((4, 4 * relative / 2))  # four values of epsilon
     none = ours(agreement._figure_3(table[table["total"] == 30]))
     assert none["time of the standard relative to the improved algorithm at M = 50"]["variant"] == "not_run"
 

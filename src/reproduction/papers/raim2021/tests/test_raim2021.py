@@ -493,6 +493,13 @@ def test_normalising_constants_are_densities_of_the_release():
     assert statistics_laws._log_psi(4, 0.7, 5.0, 2.0) == pytest.approx(wanted, abs=1e-6)
 
 
+def test_the_shift_of_a_target_is_that_of_its_closed_form():
+    """Check the derivative of the distribution function with respect to log sigma2, by a difference of 0.1 %."""
+    x = np.linspace(-22.0, -20.5, 3001)
+    up, down = (ds.exact_normal(-21.27, mu=0.0, sigma2=s, count=950, scale=8.0).cdf(x) for s in (1.001, 0.999))
+    assert draws._shift("xi_mean", 8.0, **SETTING) == pytest.approx(np.abs(up - down).max() / 0.002, rel=0.02)
+
+
 def test_level_of_the_joint_test():
     """Check the critical value of |z| in a joint test of five moments at level 0.01. It is 3.265, the 0.999 quantile of
     Student's t distribution with 49 degrees of freedom.
