@@ -274,6 +274,24 @@ def test_a_table_of_likelihoods():
         table_of(cells_of(np.array([np.nan]), dpm.DiscreteLaplace(scale=2.0)), ("a",), 40.0)
 
 
+def test_the_error_of_a_rate_has_two_parts(monkeypatch):
+    """Check the difference 0.001 from a finer rule, and a probability that changes by 0.2 over the nodes of x_i'b, of
+    which the distribution function is wrong by 0.01 on both sides.
+    """
+    ends = np.array([[[1.0, 0.025], [2.0, 0.975]]])
+    answers = iter([(None, ends), (None, None, np.array([[[0.026], [0.975]]])),
+                    (None, None, np.array([[[0.1, 0.0, 0.3], [0.9, 0.0, 0.85]]]))])  # fmt: skip
+    hyper = SimpleNamespace(
+        fit=SimpleNamespace(covariance=np.eye(2)), nodes=SimpleNamespace(weights=np.ones(1)), bend=0.01
+    )
+    monkeypatch.setattr(area_rates, "_points", lambda *_: None)
+    rates = SimpleNamespace(
+        hyperparameters=hyper, model=SimpleNamespace(design=np.ones((1, 1))), _fine=lambda: ((), np.ones(1)),
+        evaluate=lambda *_: (*next(answers), None, None),
+    )  # fmt: skip
+    assert area_rates.AreaRates.error.func(rates) == pytest.approx(0.001 + 2 * 0.01 * 0.2)
+
+
 def test_the_evidence_is_the_integral_over_the_grid_of_the_log_shape():
     """Check exp(2) times a normal density with the standard deviation 1/2, on a grid with steps of 0.8 sds."""
     values = 1.0 + 0.4 * np.arange(-11, 12)
