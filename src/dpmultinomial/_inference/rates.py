@@ -408,7 +408,8 @@ class RegressionPosterior(Posterior):
         -------
         DataFrame
             One row per statistic of the released values: observed value, median, lower and upper end of the central 95
-            % of the simulated releases, and p, twice the smaller tail probability.
+            % of the simulated releases, and p, twice the smaller tail probability. The observed value counts as one of
+            the releases, so that p is at least 2/(size + 1).
         """
         size, rng = _checks.integer("size", size, least=20), _checks.generator(rng)
         model, cells = self._model, self.areas.cells
@@ -429,7 +430,7 @@ class RegressionPosterior(Posterior):
             rows.append(_statistics(np.asarray(noise.sample(counts[seen], rng=rng), dtype=np.float64)))
         drawn, observed = np.array(rows), np.array(_statistics(cells.released[seen]))
         low, middle, high = np.quantile(drawn, [0.025, 0.5, 0.975], axis=0)
-        tails = np.minimum((drawn <= observed).mean(axis=0), (drawn >= observed).mean(axis=0))
+        tails = (1 + np.minimum((drawn <= observed).sum(axis=0), (drawn >= observed).sum(axis=0))) / (size + 1)
         names = ["mean", "standard deviation", "largest", "fraction at most 0", "fraction withheld"]
         columns = {"statistic": names, "observed": observed, "median": middle, "lower": low, "upper": high}
         return pd.DataFrame(columns | {"p": np.minimum(2 * tails, 1.0)})

@@ -467,14 +467,15 @@ def test_the_accuracy_of_a_regression(parts, error, reason):
     np.testing.assert_equal(state.error, error)
 
 
-def test_limits_of_a_check_of_the_prior_by_hand(monkeypatch):
-    """Check simulated statistics 0, 1, .., 99 and the observed 3: four of 100 are at most 3, so p is 2 x 4/100. The
-    quantiles of level q lie at 99 q.
+@pytest.mark.parametrize(("observed", "tail"), [(3, 5), (98, 3), (-1, 1), (100, 1)])
+def test_limits_of_a_check_of_the_prior_by_hand(observed, tail, monkeypatch):
+    """Check simulated statistics 0, 1, .., 99 and an observed one: with the observed 3, five of 101 are at most 3, so p
+    is 2 x 5/101. The quantiles of level q of the simulated ones lie at 99 q.
     """
-    values = iter([*range(100), 3])
+    values = iter([*range(100), observed])
     monkeypatch.setattr(rates, "_statistics", lambda _: [float(next(values))] * 5)
     found = FOUND.prior_check(rng=dpm.stream(6, "limits"), size=100).iloc[0]
-    assert (found["observed"], found["p"]) == (3, pytest.approx(0.08))
+    assert (found["observed"], found["p"]) == (observed, pytest.approx(2 * tail / 101))
     assert found[["lower", "median", "upper"]].tolist() == pytest.approx([2.475, 49.5, 96.525])
 
 
