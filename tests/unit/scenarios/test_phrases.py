@@ -1,0 +1,340 @@
+"""Tests of the words of numbers, intervals, names, priors, costs and conflicts in sentences, written by hand."""
+
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpmultinomial as dpm
+from reproduction.scenarios import sentences
+from reproduction.scenarios.noisy_counts import rules, without_prior
+
+
+@pytest.mark.parametrize(
+    ("mean", "status", "error", "certain", "text"),
+    [
+        (1.0, "exact", 0.0, True, "100 %"),
+        (0.0, "exact", 0.0, True, "0 %"),
+        (1.0, "exact", 0.0, False, "more than 99.99 %"),
+        (0.0, "exact", 0.0, False, "less than 0.01 %"),
+        (0.5, "exact", 0.0, False, "50 %"),
+        (1.0, "approximate", 3e-5, True, "at least 99.997 %"),
+        (0.0, "approximate", 3e-5, False, "at most 0.003 %"),
+        (0.5, "approximate", 1e-3, True, "50 %"),
+        (5e-19, "approximate", 0.0148, False, "at most 4.44 %"),  # 5e-19 + 3 * 0.0148
+        (1 - 1e-9, "approximate", 0.02, False, "at least 93.999 %"),  # 1 - 1e-9 - 0.06, rounded downwards
+        (3e-5, "approximate", 1.732e-5, False, "at most 0.009 %"),  # 3e-5 + 3 * 1.732e-5 = 0.0082 %, rounded upwards
+        (0.0, "approximate", 2e-17, False, "less than 0.001 %"),
+        (1.0, "approximate", 2e-17, True, "more than 99.999 %"),
+        (0.0, "converged", float("nan"), True, "less than 1 %"),  # by the rule of three, 400 draws exclude 3/400
+        (0.992, "converged", float("nan"), False, "more than 99 %"),
+        (0.02, "converged", float("nan"), False, "2 %"),
+    ],
+)
+def test_a_probability_from_draws_is_never_certain(mean, status, error, certain, text):
+    assert sentences.chance(mean, status, error, certain) == text
+
+
+@pytest.mark.parametrize(("value", "told"), [(3.7e-23, "below 1e-12"), (0.004, "0.004"), (2e-12, "2e-12")])
+def test_p_values_of_sums_are_not_more_precise_than_their_error_bounds(value, told):
+    check = {"found": True, "names": ["total"], "counts": 1, "smallest": value, "tested": 4}
+    assert f"(smallest p-value {told} among 4)" in next(sentences._conflict(check))
+
+
+def test_equal_distributions_are_one_statement():
+    """Levels of a released tree with equal shares have equal noise."""
+    laplace, gauss = {"law": "discrete_laplace", "scale": 2.0}, {"law": "discrete_gaussian", "sigma": 3.0}
+    told = rules.noise_sentence({"laws": [{**laplace, "rows": 1}, {**laplace, "rows": 2}]})
+    assert told == "Each count has discrete Laplace noise of scale 2, independently of the other counts."
+    told = rules.noise_sentence({"laws": [{"law": "exact", "rows": 1}, {**gauss, "rows": 2}, {**gauss, "rows": 3}]})
+    assert told.endswith(": no noise (1 count); discrete Gaussian noise with parameter sigma 3 (5 counts).")
+
+
+@pytest.mark.parametrize(("rows", "noun"), [(1, "The number is"), (2, "Both numbers are"), (3, "All 3 numbers are")])
+def test_the_number_of_numbers_is_stated(rows, noun):
+    (said,) = sentences.accuracy({"accuracy": [{"rows": rows, "status": "exact", "reason": ""}]})
+    assert said == f"{noun} exact up to floating-point rounding."
+
+
+def test_the_uncertain_prior_of_every_group_is_a_warning():
+    prior = {
+        name: {"uncertain": name != "b", "mean": mean, "mean_error": 2.0}
+        for name, mean in zip("abc", (4, 5, 6), strict=True)
+    }
+    said = [text for text in sentences.accuracy({"prior": {"groups": prior}}) if text.startswith("WARNING")]
+    assert [
+        re.search(r"of group (\w) .* its mean, (\d)\.0, has a standard error of 2\.0\.", text).groups() for text in said
+    ] == [("a", "4"), ("c", "6")]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "between", "cell"),
+    [
+        (sentences.percent(0.0001), sentences.percent(0.078), "below 7.8 %", "below 7.8 %"),
+        (sentences.percent(0.9), sentences.percent(0.9999), "above 90 %", "above 90 %"),
+        (sentences.percent(0.0001), sentences.percent(0.9999), "between 0 % and 100 %", "0 % to 100 %"),
+        (sentences.percent(0.0001), sentences.percent(0.0002), "less than 0.1 %", "less than 0.1 %"),
+        (sentences.percent(0.0), sentences.percent(0.078), "between 0 % and 7.8 %", "0 % to 7.8 %"),
+        (sentences.count(3), sentences.count(math.inf), "at least 3", "at least 3"),
+        (sentences.real(-math.inf, math.inf), sentences.real(2.5, math.inf), "at most 2.5", "at most 2.5"),
+        (sentences.count(3), sentences.count(1200), "between 3 and 1,200", "3 to 1,200"),
+        (sentences.count(3), sentences.count(3), "3", "3"),
+    ],
+)
+def test_an_interval_is_one_phrase(low, high, between, cell):
+    assert sentences.ends(low, high) == between
+    assert sentences.ends(low, high, "{} to {}") == cell
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (0.0, 1, "0 %"),
+        (0.000499, 1, "less than 0.1 %"),  # 0.0499 % would be rounded to 0 %
+        (0.000501, 1, "0.1 %"),
+        (0.005, 0, "less than 1 %"),  # 0.5 % would be rounded to the even number 0
+        (0.999499, 1, "99.9 %"),
+        (0.999501, 1, "more than 99.9 %"),  # 99.9501 % would be rounded to 100 %
+        (1.0, 1, "100 %"),
+        (0.00499, 0, "less than 1 %"),
+        (0.9995, 1, "more than 99.9 %"),  # 1,999 of 2,000
+        (0.9949, 0, "99 %"),
+        (0.9951, 0, "more than 99 %"),
+        (0.9999949, 3, "99.999 %"),
+        (0.9999951, 3, "more than 99.999 %"),
+    ],
+)
+def test_a_share_that_would_be_rounded_to_0_or_100_percent_has_a_bound(value, digits, text):
+    assert sentences.percent(value, digits) == text
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1], [2, 0], [0, 1, 2, 3]])
+def test_confidence_intervals_belong_to_the_names_of_their_rows(order):
+    """By hand: with a = exp(-1/2), P(|noise| > d) = 2 a^(d + 1)/(1 + a) is at most 5 % from d = 6 on, so the interval
+    of 12 is 6 to 18; no count fits -19, and the last row is not a count of the release.
+    """
+    release = dpm.Release({"a": 12, "b": -19, "c": 5}, mechanism=dpm.DiscreteLaplace(scale=2.0))
+    rows = pd.DataFrame({"quantity": ["a", "b", "c", "a"], "type": ["count"] * 3 + ["share"]}).iloc[order]
+    found = without_prior.columns(rows, release, 0.95)
+    wanted = {0: (6.0, 18.0), 1: (0.0, 0.0), 2: (0.0, 11.0), 3: (np.nan, np.nan)}
+    np.testing.assert_array_equal(found[["ci_lower", "ci_upper"]], [wanted[i] for i in order])
+    methods = {0: "tails", 1: "tails: no count fits at this level; the nearest is 0", 2: "tails", 3: ""}
+    assert found["ci_method"].tolist() == [methods[i] for i in order]
+
+
+@pytest.mark.parametrize(
+    ("value", "width", "text"),
+    [
+        (1234.5678, 0.34, "1,234.57"),  # 0.34 has two decimals
+        (1234.5678, 0.99, "1,234.57"),
+        (1234.5678, 1.0, "1,234.6"),
+        (1234.5678, 9.9, "1,234.6"),
+        (1234.5678, 10.0, "1,235"),
+        (1234.5678, 5000.0, "1,235"),
+        (0.5, 4e-12, "0.500000000000"),  # at most twelve decimals
+        (2 / 3, 1e-16, "0.6667"),  # a width of a rounding error is 0
+        (1234.5678, 0.0, "1235"),
+        (1234.5678, -1.0, "1235"),
+        (1234.5678, math.inf, "1235"),
+        (math.nan, 1.0, "no bound"),
+    ],
+)
+def test_a_real_number_has_the_decimals_of_two_digits_of_the_width(value, width, text):
+    assert sentences.real(value, width) == text
+
+
+@pytest.mark.parametrize(
+    ("width", "decimals"),
+    [(0.5, 0), (0.1, 0), (0.099, 1), (0.01, 1), (0.0099, 2), (0.001, 2), (1e-4, 3), (1e-5, 4), (1e-6, 4), (1e-9, 4),
+     (0.0, 1), (-0.1, 1), (math.inf, 1), (math.nan, 1)],
+)  # fmt: skip
+def test_a_percentage_has_the_decimals_of_two_digits_of_the_width(width, decimals):
+    """A width of 0.0099 is 0.99 %, whose second digit is the second decimal."""
+    assert sentences.digits_of(width) == decimals
+    third = f"{100 / 3:.{max(decimals, 1)}f} %"
+    assert sentences.shares(1 / 3, width=width) == [third]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1234.0, "1,234"), (1234.56, "1,234.6"), (-3.0, "-3"), (0.04, "0.0"), (math.inf, "no bound")],
+)
+def test_a_count_has_no_decimals_and_a_mean_has_one(value, text):
+    assert sentences.count(value) == text
+
+
+@pytest.mark.parametrize(
+    ("names", "text"), [([], ""), (["a"], "a"), (["a", "b"], "a or b"), (["a", "b", "c"], "a, b or c")]
+)
+def test_names_are_listed_with_a_word_before_the_last(names, text):
+    assert sentences.listed(names, "or") == text
+    assert sentences.listed(names) == text.replace(" or ", " and ")
+
+
+@pytest.mark.parametrize(
+    ("prior", "text"),
+    [
+        ("1/(1+n)", "1/(1+n)"),
+        ({"law": "Dirichlet", "concentration": [1.0, 1.0]}, "flat Dirichlet on the rates"),
+        (
+            {"law": "Dirichlet", "concentration": [0.5, 0.5]},
+            "Jeffreys' prior on the rates (Dirichlet, concentration 0.5 for each)",
+        ),
+        (
+            {"law": "Dirichlet", "concentration": [2.0, 2.0]},
+            "Dirichlet on the rates, with concentration 2 for each",
+        ),
+        (
+            {"law": "Dirichlet", "concentration": [float(i) for i in range(1, 15)]},
+            "Dirichlet on the rates, with concentration 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, .. (14 values)",
+        ),
+        ({"law": "Dirichlet", "mean": 3, "parts": [1]}, "Dirichlet (mean 3)"),
+        ({"law": "flat"}, "flat"),
+        ({"mean": 3, "sd": 2}, "as stated (mean 3, sd 2)"),
+    ],
+)
+def test_a_prior_is_described_by_its_law_and_its_numbers(prior, text):
+    assert sentences.prior_text(prior) == text
+
+
+@pytest.mark.parametrize(
+    ("point", "text"),
+    [
+        ({}, ""),
+        ({"cost": {}}, ""),
+        ({"cost": "unknown"}, ""),
+        ({"cost": {"epsilon": 0.5, "note": "x"}}, "Privacy cost of the release: epsilon = 0.5."),
+        (
+            {"cost": {"rho": 0.25, "relation": "replace a record"}},
+            "Privacy cost of the release: rho = 0.25 (neighbouring files: replace a record).",
+        ),
+        (
+            # both changes of a replacement change other counts: the rho of the sum of the changes is (1 + 1)^2 rho
+            {"cost": {"rho": 0.25, "relation": "replace a record"}, "neighbours": "add or remove a record"},
+            "Privacy cost of the release: rho = 0.25 (neighbouring files: add or remove a record; rho = 1 to replace a "
+            "record).",
+        ),
+    ],
+)
+def test_a_cost_is_stated_with_its_neighbours(point, text):
+    assert sentences.cost_text(point) == text
+
+
+def test_each_accuracy_is_stated_with_its_number_of_rows_and_its_reason():
+    states = [
+        {"rows": 1, "status": "exact", "reason": ""},
+        {"rows": 2, "status": "approximate", "reason": "from draws"},
+        {"rows": 1000, "status": "not converged", "reason": ""},
+    ]
+    told = sentences.accuracy({"accuracy": states, "fit": {"sentence": "the fit is good"}, "omitted": "no rates"})
+    assert told == [
+        "1 of the numbers is exact up to floating-point rounding.",
+        "2 of the numbers are approximate, with the stated error: from draws.",
+        "1,000 of the numbers are from a Markov chain that did NOT pass its checks: do not use these numbers.",
+        "The fit is good.",
+        "Omitted: no rates.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("counts", "start"),
+    [(1, "CONFLICT: a is improbable"), (2, "CONFLICT: a and b are"), (5, "CONFLICT: a and b and 3 ")],
+)
+def test_a_conflict_names_its_counts(counts, start):
+    names = ["a", "b"][:counts]
+    check = {"found": True, "names": names, "counts": counts, "smallest": 0.00042, "tested": 1234}
+    (told,) = sentences.accuracy({"conflict": check})
+    assert told.startswith(start)
+    assert "(smallest p-value 0.0004 among 1,234)" in told
+    assert sentences.accuracy({"conflict": {**check, "found": False}}) == []
+
+
+@pytest.mark.parametrize(
+    ("tables", "told"), [(0, None), (1, "in 1 table, released"), (1200, "in 1,200 tables, released")]
+)
+def test_tables_in_conflict_are_counted(tables, told):
+    found = list(sentences.conflicts({"conflicts": tables}))
+    assert len(found) == (told is not None)
+    assert not found or told in found[0]
+
+
+def test_counts_that_depend_on_the_prior_are_counted():
+    (told,) = sentences.accuracy({"flat_comparison": {"prior_matters": 3, "of": 1500}})
+    assert told.startswith("The prior matters for 3 of 1,500 counts: ")
+    assert sentences.accuracy({"flat_comparison": {"prior_matters": 0, "of": 1500}}) == []
+
+
+@pytest.mark.parametrize(
+    ("stated", "told"),
+    [
+        ({"number": 1, "are": "zero"}, "1 cell is not listed in the file; for this cell, 0 was released."),
+        ({"number": 2, "are": "unknown"}, "2 cells are not listed in the file; for these cells, no value is known."),
+        (
+            {"number": 2000, "are": "withheld", "below": 10},
+            "2,000 cells are not listed in the file; for these cells, the value was withheld (values below 10).",
+        ),
+        (
+            {"number": 2, "are": "withheld"},
+            "2 cells are not listed in the file; for these cells, the value was withheld.",
+        ),
+    ],
+)
+def test_cells_that_are_not_listed_are_counted(stated, told):
+    assert list(sentences._absent({"absent": stated})) == [told]
+
+
+@pytest.mark.parametrize(
+    ("point", "bounded", "noun"),
+    [
+        ({"noise": {"law": "laplace"}}, False, "noise"),
+        ({"noise": {"law": "exact"}}, True, ""),
+        ({"noise": {"law": "exact", "threshold": 10}}, True, "suppression"),
+        ({"noise": {"law": "exact", "rounded": 5}}, True, "rounding"),
+        ({"noise": {"law": "random_rounding", "base": 3}}, True, "rounding"),
+        ({"noise": {"law": "table"}}, True, "noise"),
+        ({"noise": {"laws": [{"law": "exact"}, {"law": "laplace"}]}}, False, "noise"),
+        ({"noise": {"laws": [{"law": "exact"}, {"law": "table"}]}}, True, "noise"),
+        ({"strata": 1, "noise": {"law": "laplace"}}, True, "swapping"),
+        ({}, False, "noise"),
+    ],
+)
+def test_only_some_protections_bound_the_counts(point, bounded, noun):
+    assert sentences.bounded(point) == bounded
+    assert sentences._protection(point) == noun
+
+
+@pytest.mark.parametrize(
+    ("question", "quantity", "noun", "whole", "text"),
+    [
+        ({"sum": ["a", "b"]}, "q", "sum", True, "the total count of a and b"),
+        ({"sum": "all", "about": "shares"}, "q", "sum", False, "the total share of all"),
+        ({"difference": ["a", ["b", "c"]]}, "q", "difference", True, "the count of a minus the count of b and c"),
+        ({"ratio": ["a", "b"], "about": "rates"}, "q", "ratio", False, "the rate of a divided by the rate of b"),
+        ({"share": {"of": "a", "among": ["a", "b"]}}, "q", "share", False, "the share of a among a and b"),
+        ({"rank": {"of": "all"}}, "q: a", "rank", True, "all counts"),
+        ({"rank": {"of": "a", "among": "all"}, "about": "parameters"}, "q: a", "rank", True, "all parameters"),
+        ({"rank": {"of": "a", "among": ["a", "b"]}}, "q: P(a in top 2)", "probability", True, "a and b"),
+        ({"rank": {"of": list("abcdef")}, "about": "rates"}, "q: a", "rank", True, "the 6 rates of the question"),
+        ({"probability": "a > b"}, "q", "probability", False, "the answer"),
+        ({"other": 1}, "q", "question", False, "the answer"),
+        ({"sum": ["a"]}, "another", "question", False, "the total count of a"),
+    ],
+)
+def test_the_nouns_of_questions(question, quantity, noun, whole, text):
+    assert sentences.question_noun(quantity, {"p": {"ratio": ["x", "y"]}, "q": question}) == noun
+    assert sentences.about_counts(quantity, {"p": {"ratio": ["x", "y"]}, "q": question}) == whole
+    assert sentences._asked(question) == text
+
+
+@pytest.mark.parametrize(("tested", "told"), [(1000, False), (1001, True)])
+def test_a_conflict_of_a_large_total_names_its_most_frequent_causes(tested, told):
+    """An error of 1 % in the mean of 1,001 counts changes their sum by 10 counts."""
+    check = {"found": True, "names": ["the total"], "counts": 1, "smallest": 1e-5, "tested": tested}
+    (sentence,) = sentences._conflict(check)
+    words = (
+        " Among many counts, even a small error in the prior mean or in the noise is visible in the sum of all counts."
+    )
+    assert sentence.endswith(words) == told
+    assert not next(iter(sentences._conflict(check | {"names": ["a"]}))).endswith(words)
