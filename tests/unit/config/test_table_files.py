@@ -337,6 +337,19 @@ def test_questions_are_checked_before_any_job(question, words):
         assert list(question_rules.mistakes({"q": question}, ())) == found  # names are not known yet
 
 
+def test_a_part_of_a_part_belongs_to_the_whole():
+    parents = {"state": None, "county": "state", "tract": "county", "other": "state"}
+    for of, among, words in (
+        ("tract", "state", None),
+        ("tract", "county", None),
+        ("tract", "other", "share: .* which lacks tract"),
+        ("tract", ["state", "tract"], "share: tract is a part of state, .* one of them under 'among'"),
+    ):
+        found = list(question_rules.mistakes({"q": {"share": {"of": of, "among": among}}}, list(parents), parents))
+        assert len(found) == (words is not None)
+        assert not found or re.search(words, found[0][1])
+
+
 def test_a_question_about_an_unknown_group():
     found = list(
         question_rules.mistakes({"q": {"sum": "a", "about": "means"}, "r": {"sum": "a", "about": "rates"}}, ())

@@ -308,11 +308,14 @@ def test_all_counts_of_a_tree_are_those_that_contain_no_others():
     found = dpm.posterior(release)
     shares = {name: {"share": {"of": name, "among": "all"}} for name in "abc"}
     below = {"x in it": {"share": {"of": "x", "among": "all of it"}}, "a in x": {"share": {"of": "a", "among": "x"}}}
-    below |= {"two": {"share": {"of": ["a", "c"], "among": ["x", "c"]}}}
+    below |= {
+        "two": {"share": {"of": ["a", "c"], "among": ["x", "c"]}},
+        "a": {"share": {"of": "a", "among": "all of it"}},
+    }
     questions = {"sum": {"sum": "all"}, **shares, **below, "r": {"rank": {"of": "all"}}}
     rows = found.ask(questions, rng=dpm.stream(1, "t")).set_index("quantity")["mean"]
     assert [rows[name] for name in ("sum", "a", "b", "c")] == pytest.approx([60, 1 / 6, 1 / 3, 1 / 2])
-    assert [rows[name] for name in below] == pytest.approx([1 / 2, 1 / 3, 2 / 3])
+    assert [rows[name] for name in below] == pytest.approx([1 / 2, 1 / 3, 2 / 3, 1 / 6])
     assert {name: rows.get(f"r: {name}") for name in parents} == {"all of it": None, "x": None, "a": 3, "b": 2, "c": 1}
     with pytest.raises(ValueError, match=r"which lacks x \('all' omits sums of other quantities\)"):
         found.ask({"q": {"share": {"of": "x", "among": "all"}}})
