@@ -310,7 +310,7 @@ def test_all_counts_of_a_tree_are_those_that_contain_no_others():
     below = {"x in it": {"share": {"of": "x", "among": "all of it"}}, "a in x": {"share": {"of": "a", "among": "x"}}}
     below |= {
         "two": {"share": {"of": ["a", "c"], "among": ["x", "c"]}},
-        "a": {"share": {"of": "a", "among": "all of it"}},
+        "a in it": {"share": {"of": "a", "among": "all of it"}},
     }
     questions = {"sum": {"sum": "all"}, **shares, **below, "r": {"rank": {"of": "all"}}}
     rows = found.ask(questions, rng=dpm.stream(1, "t")).set_index("quantity")["mean"]
