@@ -383,6 +383,35 @@ def test_a_swapped_table_states_what_the_swapping_protects(shown):
 
 
 @pytest.mark.parametrize(
+    ("strata", "largest"),
+    [
+        ([[[20, 10], [10, 10]], [[40, 20], [0, 0]]], 50),  # all 60 records of the second stratum are in one row
+        ([[[20, 10], [10, 10]], [[40, 0], [20, 0]]], 50),  # or in one column
+        ([[[20, 10], [10, 10]], [[59, 0], [0, 1]]], 60),  # two rows and two columns are in use
+        ([[[50, 0], [0, 0]], [[30, 0], [0, 1]]], 31),
+    ],
+)
+def test_a_stratum_that_no_swap_can_change_does_not_count_in_the_protection(shown, strata, largest):
+    """Check epsilon = ln(D_b/D_(b-2)) - 2 ln(o), where D_b/D_(b-2) = b (b - 1) up to 1e-20 for b > 30, and o = 1/9."""
+    shown(kind="swapped_table", strata=strata, rate=0.1)
+    point = page.write(making.files("mine", "."), "page.html").facts["points"][0]["protects"]
+    assert point["largest_stratum"] == largest
+    assert point["epsilon_of_an_exchange"] == pytest.approx(math.log(largest * (largest - 1)) + 2 * math.log(9))
+
+
+@pytest.mark.parametrize(("last", "largest"), [("b,p,4", 39), ("b,r,0", None)])
+def test_a_published_file_of_one_row_of_records_has_no_protection_to_state(shown, last, largest):
+    """Check 35 records in row a: no swap can change them unless there are records in a second row."""
+    Path("cells.csv").write_text(f"row,column,value\na,p,20\na,r,15\n{last}\n")
+    shown(kind="swapped_table", file="cells.csv", rate=0.1)
+    found = page.write(making.files("mine", "."), "page.html")
+    stated = [text for text in found.assumptions if text.startswith("An exchange of two records' swapped values")]
+    assert len(stated) == (largest is not None)
+    if stated:  # ln(39 38) + 2 ln 9 = 11.695597, rounded upwards
+        assert "protected with epsilon = 11.6956;" in stated[0]
+
+
+@pytest.mark.parametrize(
     ("cost", "used", "sure"),
     [
         # a replacement removes one record and adds another: twice the epsilon and four times the rho

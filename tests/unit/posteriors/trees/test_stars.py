@@ -106,6 +106,34 @@ def test_the_concentration_of_a_star_is_fitted_to_every_second_or_third_leaf_if_
     assert found.facts["concentrations"]["level 1"] == pytest.approx(np.exp(best.x), rel=5e-3)  # tolerance of the fit
 
 
+@pytest.mark.parametrize("kind", ["narrow", "spread", "narrower than multinomial"])
+def test_the_weak_prior_of_a_concentration_has_a_standard_deviation_of_two(kind):
+    """Compare with the mode of the closed form for exact counts times a N(0, 2^2) density of the log concentration.
+
+    For 70 leaves far from the concentration 1, a standard deviation that is 20 % larger would change the mode by more
+    than the tolerance of the fit.
+    """
+    rng = stream(16, "narrow star")
+    n = {
+        "narrow": lambda: rng.negative_binomial(40, 4 / 7, 70),
+        "spread": lambda: stream(16, "spread star").negative_binomial(0.08, 0.004, 70),
+        "narrower than multinomial": lambda: rng.binomial(30, 0.7, 70),
+    }[kind]()
+
+    def mode(precision):
+        def cost(log):
+            a = np.exp(log)
+            logs = gammaln(n + a) - gammaln(n + 1) - gammaln(a)
+            whole = gammaln(n.sum() + 1) + gammaln(len(n) * a) - gammaln(n.sum() + len(n) * a)
+            return precision * log**2 / 2 - whole - logs.sum()
+
+        return np.exp(minimize_scalar(cost, bounds=(-6, 9), method="bounded", options={"xatol": 1e-7}).x)
+
+    assert abs(np.log(mode(1 / 2**2) / mode(1 / 2.4**2))) > 0.005
+    found = infer(Measurements(Tree([-1, *[0] * 70]), np.arange(1, 71), n, {"law": "exact"}))
+    assert found.facts["concentrations"]["level 1"] == pytest.approx(mode(1 / 2**2), rel=5e-3)  # tolerance of the fit
+
+
 @pytest.mark.parametrize(("size", "a"), [(100, 1000.0), (3000, 10.0)])
 def test_the_bound_of_a_star_covers_rounding_errors(size, a):
     """Compare the weights of the nodes with their closed form, the density x^(N + 1) (1 - x)^(k A - 1) of exact counts.
