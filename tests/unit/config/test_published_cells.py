@@ -143,7 +143,7 @@ def test_invalid_cells_are_named_by_line_symbol_and_remedy(folder):
 
 def test_a_range_without_end_needs_a_prior_with_a_mean(folder):
     (folder / "c.csv").write_text("name,value\na,3\nb,100+\n")
-    with pytest.raises(config.ConfigError, match="'b' has no upper end"):
+    with pytest.raises(config.ConfigError, match="'b' has no upper end: limit it by a total or by a prior with"):
         made(folder, file="c.csv", noise="exact")
     rows = making.read(made(folder, file="c.csv", noise="exact", prior={"law": "geometric", "mean": 50}))[0]
     assert rows["mean"][1] == pytest.approx(150, rel=1e-9)  # 100, and a geometric count without memory
@@ -252,7 +252,7 @@ def test_the_table_of_ptable(folder):
 def test_batches_of_published_files(folder):
     """Check a batch with ranges, symbols, other column names and a wrong cell against the same counts alone."""
     frame = pd.DataFrame(
-        {"table": ["t", "t", "u", "u", "v"], "area": list("abcde"), "n": ["12", "<10", "1-3", "..", "oops"]}
+        {"table": list("ttuuvw"), "area": list("abcdef"), "n": ["12", "<10", "1-3", "..", "oops", "100+"]}
     )
     frame.to_csv("b.csv", index=False)
     prior = {"law": "geometric", "mean": 20}
@@ -265,6 +265,7 @@ def test_batches_of_published_files(folder):
         assert rows.loc[name, "mean"] == pytest.approx(one.loc[name, "mean"], rel=1e-10)
     assert rows.loc["d", "status"] == "refused: value is empty"
     assert rows.loc["e", "status"] == "refused: value is not a number"
+    assert rows.loc["f", "status"] == "refused: the range has no upper end"  # the cell is not empty
     assert np.isnan(rows.loc["e", "released"])  # "oops" is not a released value
     with_total = {**stated, "prior": 1.0, "total": 14}
     frame[frame["table"] == "t"].to_csv("b.csv", index=False)
@@ -277,6 +278,29 @@ def test_batches_of_published_files(folder):
     law = dpm.DiscreteLaplace(scale=1.0).threshold(10)
     expected = dpm.posterior(dpm.Release([12, np.nan], mechanism=law), prior=prior).counts
     assert rows["mean"].tolist() == pytest.approx([expected["1"].mean(), expected["2"].mean()], rel=1e-10)
+
+
+def test_the_counts_for_comparison_do_not_depend_on_the_level(folder):
+    """Check, by sums, that 95 % intervals determine the counts for which a flat prior is shown at the level 0.9."""
+    n = np.arange(400)
+    weights = np.exp(-np.abs(n - 17) / 3.0)
+    own, flat = (p / p.sum() for p in (weights / (1 + n), weights))
+    sd = max(np.sqrt(p @ n**2 - (p @ n) ** 2) for p in (own, flat))
+
+    def apart(level):
+        starts, stops = ([np.searchsorted(p.cumsum(), tail) for p in (own, flat)] for tail in (1 - level, level))
+        return max(abs(starts[0] - starts[1]), abs(stops[0] - stops[1]))
+
+    assert apart(0.95) < sd < apart(0.975)
+    assert abs(own @ n - flat @ n) < sd / 2
+    noise = {"noise": {"law": "discrete_laplace", "scale": 3.0}, "prior": "1/(1+n)", "level": 0.9}
+    _, single, facts = making.read(made(folder, counts={"a": 17}, **noise))
+    (folder / "b.csv").write_text("table,name,value\nt,a,17\n")
+    many = pd.read_csv(made(folder, file="b.csv", **noise).listed[2])
+    row = ["a", np.searchsorted(flat.cumsum(), 0.05), 0.9]
+    for shown in (single, many):
+        assert shown[["quantity", "lower", "level"]].to_numpy().tolist() == [row]
+    assert facts["points"][0]["flat_comparison"]["prior_matters"] == 1
 
 
 def test_the_command_reads_such_files_and_prints_json(folder, capsys):

@@ -36,10 +36,7 @@ _WITHOUT = (
     "without a total, the prior must be flat, 1/(1+n), fitted, or a distribution of the counts such as {law: "
     "geometric, mean: 10}"
 )
-_WITHHELD = (
-    "fill the empty cell, or limit a withheld count by a total or by a prior with a finite mean, such as {law: "
-    "geometric, mean: 10}"
-)
+_WITHHELD = "by a total or by a prior with a finite mean, such as {law: geometric, mean: 10}"
 _WHOLE = ("discrete_laplace", "discrete_gaussian")
 
 
@@ -264,7 +261,8 @@ def _without_numbers(settings: Mapping[str, Any], columns: Columns, found: Seque
     free = settings.get("total") is None and settings.get("prior", "flat") in ("flat", "1/(1+n)") and not withheld
     for name, (number, bounds) in zip(found, listed, strict=True):
         if free and number is None and (bounds is None or bounds[1] == inf):
-            yield place, f"{name!r} has no {'value' if bounds is None else 'upper end'}: {_WITHHELD}"
+            lack = "value: fill the empty cell, or limit a withheld count" if bounds is None else "upper end: limit it"
+            yield place, f"{name!r} has no {lack} {_WITHHELD}"
             return
 
 

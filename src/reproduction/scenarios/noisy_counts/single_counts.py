@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpmultinomial._accuracy import LEVEL
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._mechanisms.noise_law import LawByRow, NoiseLaw
 from dpmultinomial._posteriors.published import conflict, counts
@@ -29,7 +30,7 @@ from ..table_stream import LIMITS, Tables, named
 from . import rules, without_prior
 
 FLAT = "flat prior on the counts"
-_EMPTY, _UNREAD = "value is empty", "value is not a number"
+_EMPTY, _UNREAD, _OPEN = "value is empty", "value is not a number", "the range has no upper end"
 _SPOILT = "the scale of the noise must be finite and > 0"
 
 
@@ -77,7 +78,7 @@ def rows_of_total(
 
 def decided(posterior: Posterior, level: float) -> pd.DataFrame:
     """Return the results under a flat prior for all counts whose posterior depends strongly on the prior. The results
-    are shown for comparison.
+    are shown for comparison. As in the facts, 95 % intervals determine these counts, whatever the level of the results.
 
     Parameters
     ----------
@@ -88,11 +89,11 @@ def decided(posterior: Posterior, level: float) -> pd.DataFrame:
     if not beside.get("prior_matters"):
         return pd.DataFrame(columns=list(COMPARISON))
     comparison: pd.DataFrame = posterior.source.comparison(level)  # type: ignore[attr-defined]
-    flat = comparison.loc[comparison["prior_matters"], ["quantity", "released"]].assign(type="count", level=level)
+    stated = comparison if level == LEVEL else posterior.source.comparison(LEVEL)  # type: ignore[attr-defined]
+    comparison = comparison.loc[stated["prior_matters"].to_numpy()]
+    flat = comparison[["quantity", "released"]].assign(type="count", level=level)
     numbers = ("mean", "sd", "lower", "upper")
-    return compared(
-        FLAT, flat.assign(**{name: comparison.loc[comparison["prior_matters"], f"flat_{name}"] for name in numbers})
-    )
+    return compared(FLAT, flat.assign(**{name: comparison[f"flat_{name}"] for name in numbers}))
 
 
 def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
@@ -119,8 +120,13 @@ def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
             **{"status": np.where(bad, REFUSED + summaries.reasons, "exact"), "error": np.where(bad, np.nan, 0.0)},
         }
     )
-    flat = answers_by_group(cells, (Flat(),) * len(names), which, settings["level"])
-    apart = ~bad & counts.differs_from_flat(summaries, flat)
+    flats: tuple[CountPrior, ...] = (Flat(),) * len(names)
+    flat = answers_by_group(cells, flats, which, settings["level"])
+    stated = summaries, flat
+    if settings["level"] != LEVEL:  # the same counts as for a single table
+        own = answers_by_group(cells, tuple(priors.values()), which, LEVEL)
+        stated = own, answers_by_group(cells, flats, which, LEVEL)
+    apart = ~bad & counts.differs_from_flat(*stated)
     numbers = {name: getattr(flat, name)[apart] for name in ("mean", "sd", "lower", "upper")}
     tails = np.full(len(cells), np.nan)
     for i, prior in enumerate(priors.values()):
@@ -207,7 +213,8 @@ def cells_of_tables(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells,
         cells = cells.with_reason(rows_of_table & np.isnan(values), mistake)
     if isinstance(noise, LawByRow):
         cells = cells.with_reason(_invalid(tables), _SPOILT)
-    return cells.with_reason(~cells.measured & np.isinf(ends[1]), _EMPTY), groups
+    open_ = ~cells.measured & np.isinf(ends[1])
+    return cells.with_reason(open_ & (lower > 0), _OPEN).with_reason(open_, _EMPTY), groups
 
 
 def _thresholds(tables: Tables, words: Mapping[str, Any]) -> tuple[NDArray[np.float64], dict[int, str]]:
