@@ -21,6 +21,7 @@ from .case import CONFIDENCE
 from .making import Files
 from .noisy_counts.rules import FEWEST
 from .sentences import real, shares
+from .swapped_table.rules import selection_repeated
 
 MOST_SENTENCES = 6  # maximum number of sentences on a page; the table has a row for every quantity
 MOST_ROWS = 400  # maximum number of rows in the table of a page
@@ -333,7 +334,8 @@ def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
         lines += rules.of_tables(settings, {*rows["type"], *(["share"] if "total" in _columns(facts) else [])})
     if (rate := settings.get("rate")) is not None or facts["kind"] == "swapped_table":
         chance = "the probability in the column rate" if rate is None else f"probability {sentences.as_stated(rate)}"
-        lines.append(f"Each record was selected for swapping with {chance}.")
+        repeated = selection_repeated("of a table ", " in this table")
+        lines.append(f"Each record was selected for swapping with {chance}; {repeated}.")
     if text := _prior_of_batch(facts["kind"], settings, _columns(facts)):
         lines.append(f"Prior: {text}.")
     return lines

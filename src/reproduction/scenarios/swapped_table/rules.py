@@ -85,10 +85,12 @@ MEANINGS = {
 def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return the assumptions about the swapping and the published margins, as sentences."""
     records = f"{point['total']:,} records" if point["total"] != 1 else "record"
-    strata = "in one stratum" if point["strata"] == 1 else f"within {point['strata']} strata"
+    one = point["strata"] == 1
+    strata = "in one stratum" if one else f"within {point['strata']} strata"
+    repeated = selection_repeated("" if one else "of a stratum ", "" if one else " in this stratum")
     sentences = [
-        f"Each record was selected for swapping with probability {as_stated(point['rate'])}, {strata}. The margins are "
-        f"those of the original {records}, and there is no other noise."
+        f"Each record was selected for swapping with probability {as_stated(point['rate'])}, {strata}; {repeated}. The "
+        f"margins are those of the original {records}, and there is no other noise."
     ]
     rows, columns = (point["sides"][side] for side in ("rows", "columns"))
     sentences.append(f"The table has the rows {_few(rows)} and the columns {_few(columns)}, and no others.")
@@ -111,6 +113,17 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
             else f"An exchange of two records' swapped values is protected with epsilon = {epsilon}; {margins}"
         )
     return sentences
+
+
+def selection_repeated(group: str = "", where: str = "") -> str:
+    """Return the condition under which the selection of records was repeated. The probability that a record is selected
+    therefore differs from the rate: for two records, it is rate^2/(1 - 2 rate (1 - rate)).
+
+    Parameters
+    ----------
+    group, where : words that name a stratum or a table, if there are several.
+    """
+    return f"if only one record {group}was selected, the selection{where} was repeated"
 
 
 def _few(names: list[str]) -> str:

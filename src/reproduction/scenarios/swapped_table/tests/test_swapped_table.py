@@ -87,6 +87,19 @@ def test_strata_share_an_odds_ratio(tmp_path):
     assert "normal prior with mean 0 and standard deviation 5" in " ".join(sentences.assumptions(facts, point))
 
 
+def test_the_condition_under_which_the_selection_was_repeated_is_stated(tmp_path):
+    """Check two records at rate 0.1. Given that not exactly one is selected, both are exchanged with probability
+    0.1^2/(0.1^2 + 0.9^2) = 1/82, and not with probability 0.1. The prior gives both tables the same probability.
+    """
+    rows, _, facts = making.read(made(tmp_path, table=[[1, 0], [0, 1]], rate=0.1))
+    assert rows["mean"].iloc[0] == pytest.approx(81 / 82, rel=1e-12)
+    said = sentences.assumptions(facts, facts["points"][0])[1]
+    repeated = "if only one record was selected, the selection was repeated."
+    assert said.startswith(f"Each record was selected for swapping with probability 10 %, in one stratum; {repeated} ")
+    strata = swapped_rules.selection_repeated("of a stratum ", " in this stratum")
+    assert strata == "if only one record of a stratum was selected, the selection in this stratum was repeated"
+
+
 def test_a_file_of_one_table_is_the_table_and_one_of_many_a_batch(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     cells = [("m", "x", 1), ("m", "y", 2), ("f", "x", 2), ("f", "y", 1)]
@@ -114,7 +127,9 @@ def test_a_file_of_one_table_is_the_table_and_one_of_many_a_batch(tmp_path, monk
     stated = [summary.summarise(made(tmp_path, name, file=f"{name}.csv", **more)).assumptions[1]
               for name, more in (("many", {"rate": RATE}), ("rated", {}))]  # fmt: skip
     begin = "Each record was selected for swapping with"
-    assert stated == [f"{begin} probability {100 * RATE:g} %.", f"{begin} the probability in the column rate."]
+    end = "; if only one record of a table was selected, the selection in this table was repeated."
+    chances = f"probability {100 * RATE:g} %", "the probability in the column rate"
+    assert stated == [f"{begin} {chance}{end}" for chance in chances]
     assert many.loc[many["table"] == "bad", "status"].iloc[0].startswith("refused: ")
     beside = pd.read_csv(making.files("many", tmp_path).listed[2])
     single = pd.read_csv(making.files("mine", tmp_path).listed[2])
