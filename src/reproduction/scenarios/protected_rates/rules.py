@@ -122,8 +122,8 @@ def model_sentences(family: str, covariates: Sequence[str], per: float | None, e
         f"Given its rate, a count is Poisson; rates are {unit(per or 1, exposure)}."
         if rates
         else f"Given its share, a count is binomial among {exposure}.",
-        f"An interval contains the true {'rate' if rates else 'share'} with the stated probability on average over "
-        "areas, and not in each area.",
+        "An interval contains the underlying rate with the stated probability on average over areas, and not in each "
+        "area.",
     ]
 
 
