@@ -31,8 +31,8 @@ from ._noise import total as sum_upwards
 
 ADD_OR_REMOVE, REPLACE, EXCHANGE = RELATIONS
 OUTSIDE = (
-    "outside: the cost of an exchange within invariants is reported separately, because no budget for a single "
-    "person covers this cost"
+    "outside: the cost of an exchange within invariants counts only towards a budget of exchanges, because no budget "
+    "for a single person covers this cost"
 )
 UNBOUNDED = "none: the total cost of the releases of this source is not limited"
 _TWICE = "a cost for adding or removing a record is counted as the cost for replacing a record"

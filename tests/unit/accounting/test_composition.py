@@ -450,6 +450,7 @@ def test_a_cost_is_converted_to_what_one_person_can_lose():
     with pytest.raises(ValueError, match="does not bound the privacy loss of a person whose record is replaced"):
         swap.replaced  # noqa: B018
     assert swap.against_ceiling.startswith("outside: the cost of an exchange within invariants")
+    assert "counts only towards a budget of exchanges" in swap.against_ceiling  # which can cover it
     assert spending.Cost(**ONE_RECORD, epsilon=1.0).against_ceiling == {"relation": spending.REPLACE, "epsilon": 2.0}
 
 
