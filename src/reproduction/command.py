@@ -439,8 +439,10 @@ def _plan_of_release(asked: argparse.Namespace, written: dict[str, Any], setting
     )
     filled = plan_settings.filled(written)
     table = planning.shown(plan, filled["level"]).to_string(index=False, max_rows=40)
-    source = settings["releases"][name].get("source") or name
-    sentence = planning.release_sentence(plan, filled, source, checks.limits(budgets, source))
+    release = settings["releases"][name]
+    source = release.get("source") or name
+    limits = checks.limits(budgets, source)
+    sentence = planning.release_sentence(plan, filled, source, limits, order=release.get("order"))
     return f"{sentence}\n\n{table}\n\nFull precision: {Path(asked.folder, 'results/plans', asked.name)}.csv and .json"
 
 

@@ -169,7 +169,8 @@ def release_made(
     target.parent.mkdir(parents=True, exist_ok=True)
     tables.write(frame, target)
     facts = {"plan": name, "settings": asked, "mechanism": get["mechanism"], "source": source, "budget": dict(ceiling)}
-    facts |= {"sentence": release_sentence(frame, asked, source, ceiling), "versions": {"dpmultinomial": __version__}}
+    said = release_sentence(frame, asked, source, ceiling, order=get.get("order"))
+    facts |= {"sentence": said, "versions": {"dpmultinomial": __version__}}
     write_facts(facts, target.with_suffix(".json"))
     return frame
 
@@ -189,7 +190,12 @@ def values(asked: Mapping[str, Any], own: float, key: str, *, most: float | None
 
 
 def release_sentence(
-    found: pd.DataFrame, asked: Mapping[str, Any], source: str, ceiling: Mapping[str, float] | None = None
+    found: pd.DataFrame,
+    asked: Mapping[str, Any],
+    source: str,
+    ceiling: Mapping[str, float] | None = None,
+    *,
+    order: float | None = None,
 ) -> str:
     """Return a sentence that explains the table of a plan. It states the meaning of the cost columns and the largest
     parameter value that the budget covers.
@@ -200,6 +206,7 @@ def release_sentence(
     asked : checked settings of the plan, with defaults.
     source : source of the release.
     ceiling : budget of the source, empty if it has none; None if the unit of the budget is not to be stated.
+    order : order of the Rényi epsilon that the release states; None if the release states another cost.
     """
     key, quantities = str(found.columns[0]), set(found["quantity"])
     costs = found.drop_duplicates(key)
@@ -207,7 +214,8 @@ def release_sentence(
         limit = "dpm release compares it with the" if "exchange" in (ceiling or {}) else "it is not limited by a"
         return f"{asked['release']}: {planned.NO_COST}; {limit} budget of {source}."
     first, unit = costs.iloc[0], _unit(found)
-    text = f"The {unit} that the release states refers to neighbours that {_neighbours(first['relation'])}. "
+    stated = unit if order is None else f"{unit} (order {order:g})"
+    text = f"The {stated} that the release states refers to neighbours that {_neighbours(first['relation'])}. "
     budget = f"A budget of {source} would count" if ceiling == {} else f"The budget of {source} counts"
     text += f"{budget} the {unit} of a replaced record, {_factor(first)}{_converted(unit, ceiling or {})}. "
     text += f"At delta = {first['delta']:g}, a release alone has the epsilon in its column; budgets do not count it. "

@@ -320,6 +320,8 @@ def test_a_plan_with_dirichlet_noise_states_a_renyi_epsilon(ceiling, said):
     found = plan_of(["yes"] * 3, 1.0, REPLACE).assign(scale=np.nan, quantity="each cell")
     text = planning.release_sentence(found, {"release": "r"}, "s", ceiling)
     assert "counts the Rényi epsilon of a replaced record, which " + said in text
+    text = planning.release_sentence(found, {"release": "r"}, "s", ceiling, order=2.0)
+    assert text.startswith("The Rényi epsilon (order 2) that the release states refers to")
     assert "Rényi epsilon stated" in planning.shown(found, 0.9)
     cost = {"epsilon": 1.0, "order": 2.0, "relation": REPLACE}
     said = f"Privacy cost of the release: Rényi epsilon = 1, order = 2 (neighbouring files: {REPLACE})."
