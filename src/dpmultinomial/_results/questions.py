@@ -432,7 +432,7 @@ def _heavy(law: Draws, tails: tuple[float, float], why: str) -> Draws:
     why : reason.
     """
     what = "standard deviation" if min(tails) > 1 else "mean"
-    drawn = law.accuracy.reason.split("; error")[0]  # the reason without the meaning of the error
+    drawn = law.accuracy.reason.rsplit("; error", 1)[0]  # the reason without the meaning of the error of the draws
     reason = "; ".join(filter(None, (f"the {what} {why}", drawn)))
     state = replace(law.accuracy, error=NAN, reason=reason)
     return Draws(law.draws, name=law.name, type=law.type, accuracy=state, tails=tails)

@@ -673,6 +673,9 @@ def test_draws_state_their_standard_errors():
         "100,000 independent draws from an approximate distribution (by hand); error, of the draws alone: one standard "
         "error, or a 95 % bound if all draws agree"
     )
+    state = Accuracy("approximate", 0.1, "n draws (by hand; error: e); error, of the draws")
+    heavy = answering._heavy(Draws(np.ones(2), name="x", type="question", accuracy=state), (0.5, 0.5), "why")
+    assert heavy.accuracy.reason == "the mean why; n draws (by hand; error: e)"  # the error of the draws does not exist
     assert drawer.error(2.0) == 2.0 / np.sqrt(n)
     assert drawer.error_of_chance(0.2) == pytest.approx(np.sqrt(0.16 / n))
     bound = 1 - 0.05 ** (1 / n)  # of Clopper and Pearson
