@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from scipy import stats
+from scipy.special import digamma, polygamma
 
 from dpmultinomial._releases.spending import Cost
 from reproduction import command
@@ -612,6 +614,52 @@ def test_a_weak_guarantee_is_stated_for_the_bound_and_not_for_the_stated_cost():
     told = page._guarantee(Cost(relation="replace a record", epsilon=0.01, order=2.0), "replace a record")
     assert "This is a bound of 13.9 on the privacy loss; above 5, a guarantee is weak." in told
     assert "Above epsilon" not in told
+
+
+def _beside(numbers, counts, alpha, level):
+    """Compare means, standard deviations and central intervals with the Beta distributions of unswapped counts."""
+    counts = np.asarray(counts, dtype=float)
+    laws = stats.beta(counts + alpha, counts.sum() - counts + (len(counts) - 1) * alpha)
+    expected = [laws.mean(), laws.std(), laws.ppf((1 - level) / 2), laws.ppf((1 + level) / 2)]
+    columns = ["mean", "sd", "lower", "upper"]
+    np.testing.assert_allclose(numbers[columns].to_numpy(dtype=float).T, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 2.5])
+def test_the_analysis_without_the_swap_has_the_same_prior_and_level(shown, alpha):
+    """The log odds ratio of a Dirichlet distribution is a sum of log gamma variables with the signs +, -, -, +."""
+    shown(kind="swapped_table", table=[[5, 2], [3, 4]], rate=0.25, prior=alpha, level=0.9)
+    table = pd.read_csv("results/scenarios/mine_comparison.csv")
+    _beside(table[table["type"] == "rate"], [5, 2, 3, 4], alpha, 0.9)
+    odds = table[table["type"] == "parameter"].iloc[0]
+    a = np.array([5, 2, 3, 4]) + alpha
+    assert odds["mean"] == pytest.approx(digamma(a) @ [1, -1, -1, 1], rel=1e-10)
+    assert odds["sd"] == pytest.approx(np.sqrt(polygamma(1, a).sum()), rel=1e-10)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 2.5])
+def test_the_analysis_without_the_swap_of_many_tables(shown, alpha):
+    """Check tables of 2 x 2 and 2 x 3 cells, of which two are not listed in the file and are 0."""
+    Path("many.csv").write_text(
+        "table,row,column,value\nt,a,p,5\nt,a,q,2\nt,b,p,3\nt,b,q,4\nu,a,p,1\nu,a,q,2\nu,b,q,7\nu,b,r,1\n"
+    )
+    shown(kind="swapped_table", file="many.csv", rate=0.25, prior=alpha, level=0.9)
+    table = pd.read_csv("results/scenarios/mine_comparison.csv")
+    assert table.loc[table["table"] == "u", "quantity"].tolist() == ["a/p", "a/q", "a/r", "b/p", "b/q", "b/r"]
+    for name, counts in (("t", [5, 2, 3, 4]), ("u", [1, 2, 0, 0, 7, 1])):
+        _beside(table[table["table"] == name], counts, alpha, 0.9)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9])
+def test_strata_without_information_leave_the_prior_of_the_common_odds_ratio(shown, level):
+    """Check strata with an empty row or column: the posterior is N(0, 5^2)."""
+    shown(kind="swapped_table", strata=[[[0, 0], [4, 1]], [[3, 0], [2, 0]]], rate=0.25, level=level)
+    table = pd.read_csv(making.files("mine", ".").csv).set_index("quantity")
+    row = table.loc["common log odds ratio"]
+    assert row["sd"] == pytest.approx(5.0, rel=1e-9)
+    assert [row["mean"], row["lower"], row["upper"]] == pytest.approx(
+        [0.0, *stats.norm.interval(level, scale=5.0)], rel=1e-8, abs=1e-8
+    )
 
 
 def test_no_odds_ratio_is_certain(shown):
