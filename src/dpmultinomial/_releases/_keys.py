@@ -214,7 +214,14 @@ KEYS: dict[str, tuple[Key, ...]] = {
         *COMMON,
         Key("swap", "texts", "columns that are swapped together"),
         Key("match", "texts", "columns in which two records must be equal to be swapped", ()),
-        Key("rate", "number", "probability that a record is selected; the cost depends on it", above=0, below=1),
+        Key(
+            "rate",
+            "number",
+            "probability that a record is selected; if only one record of a stratum was selected, the selection is "
+            "repeated; the cost depends on the rate",
+            above=0,
+            below=1,
+        ),
     ),
     "naive_bayes": (*COMMON, *_MODEL),
     "bayesian_network": (
