@@ -616,6 +616,53 @@ def test_a_weak_guarantee_is_stated_for_the_bound_and_not_for_the_stated_cost():
     assert "Above epsilon" not in told
 
 
+PRIOR = {"mu0": 7.0, "var0": 0.01, "shape0": 30.0, "rate0": 20.0}
+
+
+def test_a_sample_is_compared_with_the_analysis_of_statistics_without_noise(shown):
+    """Integrate the density of 60 records inside the limits, times the stated prior, over mu and sigma2. The settings
+    list the statistics in alphabetical order, in which high is first.
+    """
+    statistics = {"high": 0.0, "low": 0.0, "mean": 5.0, "sse": 300.0}
+    scales = {"mean": 0.1, "sse": 1.0, "low": 0.1, "high": 0.1}
+    given = {"records": 60, "lower": 0, "upper": 10, "statistics": statistics, "scales": scales, "prior": PRIOR}
+    shown(kind="censored_sample", level=0.8, **given)
+    table = pd.read_csv("results/scenarios/mine_comparison.csv")
+    naive = table[table["analysis"] == "ignoring the noise"].set_index("quantity")
+    assert page.write(making.files("mine", "."), "page.html").facts["points"][0]["statistics"] == statistics
+    mu, sigma2 = np.linspace(6.0, 7.5, 1501)[:, None], np.linspace(1.0, 20.0, 1501)
+    logs = -30 * np.log(sigma2) - (300 + 60 * (5 - mu) ** 2) / (2 * sigma2)
+    logs = logs - (mu - 7) ** 2 / (2 * 0.01) - 31 * np.log(sigma2) - 20 / sigma2
+    density = np.exp(logs - logs.max())
+    for name, x, mass in (("mu", mu[:, 0], density.sum(axis=1)), ("sigma2", sigma2, density.sum(axis=0))):
+        p = mass / mass.sum()
+        row, mean = naive.loc[name], p @ x
+        assert row["mean"] == pytest.approx(mean, rel=1e-4)
+        assert row["sd"] == pytest.approx(np.sqrt(p @ (x - mean) ** 2), rel=5e-3)
+        ends = np.interp([0.1, 0.9], np.cumsum(p) - p / 2, x)
+        assert row[["lower", "upper"]].tolist() == pytest.approx(ends.tolist(), rel=2e-3)
+
+
+def test_the_weaker_prior_of_a_sample_is_wider(shown):
+    """Check a release without information: mu has twice the standard deviation, sigma2 half the shape and the rate."""
+    statistics, scales = dict.fromkeys(("mean", "sse", "low", "high"), 1.0), dict.fromkeys(("mean", "sse"), 1e7)
+    given = {"records": 9, "lower": 0, "upper": 10, "statistics": statistics, "prior": PRIOR | {"var0": 2.25}}
+    shown(kind="censored_sample", scales=scales | {"low": 1e7, "high": 1e7}, **given)
+    table = pd.read_csv("results/scenarios/mine_comparison.csv").set_index("quantity")
+    weaker = table[table["analysis"].str.startswith("with a weaker prior")]
+    assert "mu ~ N(7, 3^2), sigma2 ~ IG(15, 10): " in weaker["analysis"].iloc[0]
+    assert weaker.loc["mu", "sd"] == pytest.approx(3.0, rel=0.15)  # 400 effective draws: 5 standard errors of .035
+    assert weaker.loc["sigma2", "mean"] == pytest.approx(10 / 14, rel=0.08)  # the sd is 0.28 times the mean
+
+
+def test_a_rehearsed_sample_has_a_quarter_of_epsilon_for_each_statistic(shown):
+    """A replaced record changes the mean of 0..10 by 10, the sum of squares by 100 (1 - 1/50), and each count by 1."""
+    made_up = {"records": 50, "mu": 5.0, "sigma2": 4.0}
+    text = shown(kind="censored_sample", lower=0, upper=10, epsilon=2.0, rehearsal=made_up)
+    assert "independent Laplace noise, with scale mean 20, sse 196, low 2, high 2." in text
+    assert "epsilon = 2 " in text
+
+
 def _beside(numbers, counts, alpha, level):
     """Compare means, standard deviations and central intervals with the Beta distributions of unswapped counts."""
     counts = np.asarray(counts, dtype=float)

@@ -40,7 +40,9 @@ def answer(case: Case) -> Answer:
         "scales": dict(zip(STATISTICS, scales.tolist(), strict=True)),
     }
     facts |= {"on_grid": bool(np.any(np.asarray(mechanism.grid) > 0))}
-    facts |= {"statistics": dict(zip(STATISTICS, release.values.tolist(), strict=True)), "records": release.total}
+    by_name = dict(zip(release.names, release.values.tolist(), strict=True))
+    statistics = {name: by_name[name] for name in STATISTICS}  # a user may write them in another order
+    facts |= {"statistics": statistics, "records": release.total}
     law = inferred.source
     assert isinstance(law, CensoredPosterior)
     result = standard.answer(inferred, case, facts=facts, released={})
@@ -49,9 +51,7 @@ def answer(case: Case) -> Answer:
     result.facts["fit"] = {"probability": law.conflict.least, "suspect": suspect, "sentence": str(law.conflict)}
     level, n = case.settings["level"], release.total
     assert isinstance(n, int)
-    naive = normal_model.naive(release.values, n=n, lower=mechanism.lower, upper=mechanism.upper, prior=used).summary(
-        level
-    )
+    naive = normal_model.naive(statistics, n=n, lower=mechanism.lower, upper=mechanism.upper, prior=used).summary(level)
     comparison = [
         compared(f"with a weaker prior, {weaker!r}", other.summary(level)),
         compared("ignoring the noise", naive.assign(type=naive["quantity"].map(_TYPES))),
