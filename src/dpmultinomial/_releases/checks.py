@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from . import _keys, _places
-from ._keys import KEYS, LARGEST_DELTA, LARGEST_EPSILON, REQUIRED, Key
+from ._keys import KEYS as KEYS
+from ._keys import LARGEST_DELTA, LARGEST_EPSILON, REQUIRED, Key
 from ._keys import MECHANISMS as MECHANISMS
 from ._keys import PARAMETERS as PARAMETERS
 from ._keys import parameter as parameter

@@ -17,7 +17,6 @@ from dpmultinomial import __version__
 from dpmultinomial._files import csv_table, table_columns
 from dpmultinomial._inference.planning import Plan, plan
 from dpmultinomial._releases import checks, losses, planned
-from dpmultinomial._releases._keys import KEYS
 from dpmultinomial._releases.spending import EXCHANGE, REPLACE, Cost, amount
 from dpmultinomial._seeding import stream
 
@@ -156,7 +155,7 @@ def release_made(
     ceiling = checks.limits(budgets, source)
     spent = planned.spent(Path(root), *checks.sources(budgets, source))
     parts = []
-    most = next(rule.most for rule in KEYS[get["mechanism"]] if rule.name == key)
+    most = next(rule.most for rule in checks.KEYS[get["mechanism"]] if rule.name == key)
     for value in values(asked, get[key], key, most=most):
         changed = {**get, key: value}
         part = planned.widths(changed, level=asked["level"], shape=shape)
