@@ -183,9 +183,18 @@ LEAST_P = 1e-12  # a smaller p-value is stated as a bound, because tail probabil
 
 
 def limits(lower: float, upper: float, digits: int = 6) -> str:
-    """Return the limits of an interval as text, such as ``0.1 .. 2.5``, rounded outwards. The text has all digits
-    before the decimal point, and at least `digits` significant digits. An excess of less than 1e-12 of a limit, which
-    may be due to rounding errors, is ignored.
+    """Return the limits of an interval as text, rounded outwards. An excess of less than 1e-12 of a limit, which may be
+    due to rounding errors, is ignored.
+
+    Parameters
+    ----------
+    lower, upper : limits of the interval.
+    digits : smallest number of significant digits. All digits before the decimal point are shown.
+
+    Returns
+    -------
+    str
+        Such as ``0.1 .. 2.5``.
     """
     return f"{_rounded(lower, 1e-12, ROUND_FLOOR, digits)} .. {_rounded(upper, -1e-12, ROUND_CEILING, digits)}"
 
