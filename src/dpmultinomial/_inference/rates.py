@@ -27,7 +27,7 @@ from .release import Release
 
 Array = NDArray[np.float64]
 FEW_AREAS = 50  # with fewer areas, intervals of the rates are too short on average
-COVERAGE = "measured coverage 0.93"  # of nominal 95 %, as in docs/methods/rates.tsv
+COVERAGE = "measured coverage 0.93 of 95 % intervals"  # as in docs/methods/rates.tsv
 FEWEST_AREAS = 12  # with fewer areas, the error of the integration is not known
 NEGLECTED = 1e-12
 _MOST_COUNTS = 5_000_000  # largest listed value of a count that was not measured

@@ -93,6 +93,11 @@ def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> lis
 
 def _protected_tables(settings: Mapping[str, Any], kind: str) -> list[str]:
     """Return sentences that state how the tables of a batch are protected, according to the settings."""
+    if kind == "swapped_table":
+        return [
+            "The margins of each table are published exactly and are not protected.",
+            "The epsilon for an exchange of two records' swapped values is not stated for a batch.",
+        ]
     noise = settings.get("noise")
     given = noise if isinstance(noise, Mapping) else {} if noise else settings
     unit = next((key for key in ("epsilon", "rho") if given.get(key) is not None), "")
@@ -189,7 +194,7 @@ def _guarantee(cost: Cost, relation: str, delta: float = 0.0) -> str:
     digits = 1 if epsilon < 4 else 4
     probability = 1 / (1 + exp(-epsilon))
     upper = ceil(probability * 10 ** (digits + 2)) / 10 ** (digits + 2)
-    sure = percent(min(probability, 1 - 1e-9) if upper == 1 else upper, digits)
+    sure = percent(1 - 1e-9 if upper == 1 else upper, digits)
     files = f"differ by one step ({relation})" if relation else "differ by one step"
     rarely = f" (with probability at most {amount(exceptional)}, the reader may learn more)" if exceptional else ""
     weak = f" Above epsilon = {_WEAK}, this is a weak guarantee." if epsilon > _WEAK else ""

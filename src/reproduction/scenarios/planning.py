@@ -76,8 +76,8 @@ def sentence(found: Plan, asked: Mapping[str, Any]) -> str:
         goal += f"{width} and contains the true value"
     paid = epsilons(found.epsilon, asked["sensitivity"])
     return (
-        f"With {paid}, {goal} in {percent(found.frequency)} of {found.releases} simulated "
-        f"releases (standard error {percent(found.standard_error)}), and the release is decisive but wrong in "
+        f"With {paid}, {goal} in {percent(found.frequency)} of {found.releases} simulated releases that the search did "
+        f"not use (standard error {percent(found.standard_error)}), and the release is decisive but wrong in "
         f"{percent(found.wrong)}."
     )
 

@@ -247,7 +247,8 @@ def _origin(facts: Facts, point: Facts) -> Iterator[str]:
 def _read_as(facts: Facts) -> Iterator[str]:
     """Yield a sentence that lists the columns of the file that were read under a different name."""
     if columns := facts.get("read_as"):
-        yield f"Columns of the file: {listed([f'{theirs} is read as {ours}' for ours, theirs in columns.items()])}."
+        read = [f"{theirs} is read as {ours}" for ours, theirs in columns.items()]
+        yield f"Columns with other names: {listed(read)}."
 
 
 def _absent(point: Facts) -> Iterator[str]:

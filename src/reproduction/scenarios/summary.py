@@ -315,7 +315,8 @@ def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
         if words["law"] != "exact" and "withheld" in settings:
             words = {"threshold": settings["withheld"]["below"], **words}
         lines.append(rules.noise_sentence(words))
-        if words["law"] != "exact" and "threshold" not in words and rows["released"].isna().any():
+        published = rows.loc[rows["type"].isin(rows["type"].iloc[:1]), "released"]  # other rows have no released value
+        if words["law"] != "exact" and "threshold" not in words and published.isna().any():
             lines.append("If a cell contains a limit such as <10, the noisy value was withheld below this limit.")
     if facts["kind"] == "protected_rates":
         stated = (settings.get("family", "rates"), settings.get("covariates", []), settings.get("per"))
@@ -335,7 +336,10 @@ def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
     if (rate := settings.get("rate")) is not None or facts["kind"] == "swapped_table":
         chance = "the probability in the column rate" if rate is None else f"probability {sentences.as_stated(rate)}"
         repeated = selection_repeated("of a table ", " in this table")
-        lines.append(f"Each record was selected for swapping with {chance}; {repeated}.")
+        lines.append(
+            f"Each record was selected for swapping with {chance}; {repeated}. The margins of each table are those of "
+            "the original records, and there is no other noise."
+        )
     if text := _prior_of_batch(facts["kind"], settings, _columns(facts)):
         lines.append(f"Prior: {text}.")
     return lines

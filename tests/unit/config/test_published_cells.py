@@ -100,7 +100,7 @@ def test_a_published_file_by_enumeration(folder):
     said = [sentences.sentence(row, facts, point) for row in rows.itertuples()]
     assert said[1].endswith("This count was withheld, at most 9.")
     assert said[3].endswith("This count was published as 1 to 3.")
-    assert "Columns of the file: county is read as name and people is read as value." in sentences.assumptions(
+    assert "Columns with other names: county is read as name and people is read as value." in sentences.assumptions(
         facts, point
     )
 

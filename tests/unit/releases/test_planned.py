@@ -245,7 +245,7 @@ def test_the_result_of_a_plan_is_a_sentence(want, of, goal):
     found = SimpleNamespace(epsilon=0.5, frequency=0.955, standard_error=0.0123, wrong=0.02, releases=400)
     assert planning.sentence(found, {"want": want, "level": 0.9, "of": of, "sensitivity": 1.0}) == (
         f"With epsilon = 0.5 (for an L1 change of 1), {goal} in 95.5 % of 400 simulated releases "
-        "(standard error 1.2 %), and the release is decisive but wrong in 2 %."
+        "that the search did not use (standard error 1.2 %), and the release is decisive but wrong in 2 %."
     )
     if of != "counts":
         part = planning.sentence(found, {"want": want, "level": 0.9, "of": of, "sensitivity": 1, "among": ["a", "b"]})

@@ -17,7 +17,7 @@ from ..batch import Answers, both, one_a_table, one_by_one, only
 from ..case import COLUMNS, CONFLICT
 from ..table_stream import LIMITS, Tables
 from . import rules, single_counts, without_prior
-from .single_counts import conflict_names
+from .single_counts import UNREAD, conflict_names
 
 _FEWEST = 2
 _ABOUT = {"counts": ("count", "share"), "rates": ("rate",), "both": ("count", "share", "rate")}
@@ -97,10 +97,16 @@ def _with_numbers_at_once(
 def _one_by_one(
     tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]
 ) -> Answers:
-    reasons = [""] * len(tables.names)
+    reasons = _unread(tables)
     for key in ("total", "epsilon"):
         reasons = both(reasons, one_a_table(tables, key)[1]) if key in tables.columns else reasons
     return one_by_one(tables, lambda t: _single(tables, t, settings, stream_of), reasons)
+
+
+def _unread(tables: Tables) -> list[str]:
+    """Return a reason for each table with a value that is not a number, and an empty string for every other table."""
+    unread = np.logical_or.reduceat(np.isinf(tables.columns["value"]), tables.starts[:-1])
+    return [UNREAD if wrong else "" for wrong in unread]
 
 
 def _is_concentration(prior: Any) -> bool:
@@ -113,7 +119,7 @@ def _at_once(tables: Tables, settings: Mapping[str, Any]) -> Answers:
     scales, odd = _scales(tables, settings)
     sizes = np.diff(tables.starts)
     few = ["" if size >= _FEWEST else f"a table must have at least {_FEWEST} counts" for size in sizes]
-    reasons = both(both(reasons, odd), few)
+    reasons = both(_unread(tables), both(both(reasons, odd), few))
     good = np.array([reason == "" for reason in reasons], dtype=bool)
     rows = np.repeat(good, sizes)
     summaries = noisy_count_batches.exact(

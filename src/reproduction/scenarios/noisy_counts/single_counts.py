@@ -30,7 +30,7 @@ from ..table_stream import LIMITS, Tables, named
 from . import rules, without_prior
 
 FLAT = "flat prior on the counts"
-_EMPTY, _UNREAD, _OPEN = "value is empty", "value is not a number", "the range has no upper end"
+_EMPTY, UNREAD, _OPEN = "value is empty", "value is not a number", "the range has no upper end"
 _SPOILT = "the scale of the noise must be finite and > 0"
 
 
@@ -204,7 +204,7 @@ def cells_of_tables(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells,
     ends = np.maximum(lower, limits.get("lower", 0)), np.minimum(upper, limits.get("upper", np.inf))
     cells = cells_of(values, noise, lower=ends[0], upper=ends[1])
     groups = tables.columns.get("group", np.full(len(values), ""))
-    cells = cells.with_reason(unread, _UNREAD)
+    cells = cells.with_reason(unread, UNREAD)
     if (least := rules.withheld_below(settings)) > -np.inf:
         cells = cells.with_reason(values < least, f"this value is below {least:g}, the limit of withheld values")
     for t, mistake in odd.items():

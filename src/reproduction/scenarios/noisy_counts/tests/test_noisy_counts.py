@@ -566,12 +566,13 @@ def test_tables_with_two_totals_or_an_invalid_total_are_rejected_alone(tmp_path,
     rows = {"good": (30, 30), "two": (30, 31), "half": (30.5, 30.5), "less": (-1, -1)}
     lines = [f"{t},{name},{value},{total}" for t, totals in rows.items()
              for name, value, total in zip("ab", (12.5, 19.0), totals, strict=True)]  # fmt: skip
-    text = "\n".join(["table,name,value,total", *lines]) + "\n"
+    text = "\n".join(["table,name,value,total", *lines, "word,a,x,9", "word,b,7,9"]) + "\n"
     _, found = batch(tmp_path, text, noise=noise, confidence=None)
     status = found.drop_duplicates("table").set_index("table")["status"]
     assert status["good"] == "exact"
     assert status["two"] == "refused: total must be the same in all rows of a table"
     assert all(status[name].startswith("refused: total") for name in ("half", "less"))
+    assert status["word"] == "refused: value is not a number"
 
 
 @pytest.fixture
@@ -622,6 +623,9 @@ def test_a_batch_states_counts_without_a_number_and_the_prior(summed_up, tmp_pat
     assert any(text.startswith(told) for text in stated)
     limit = "If a cell contains a limit such as <10, the noisy value was withheld below this limit."
     assert limit not in summed_up(file=str(file), noise=NOISE).assumptions
+    file.write_text("table,name,value,total\nt,a,3,7\nt,b,4,7\n", encoding="utf-8")
+    for about in ("counts", "rates", "both"):  # rows of shares, and of rates beside counts, have no released values
+        assert limit not in summed_up(file=str(file), noise=NOISE, about=about).assumptions
     file.write_text("table,name,value\nt,a,<8\nt,b,30\nu,a,12\nu,b,1\n", encoding="utf-8")
     assert limit in summed_up(file=str(file), noise=NOISE).assumptions
 

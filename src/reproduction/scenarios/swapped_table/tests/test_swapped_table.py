@@ -10,7 +10,7 @@ import pytest
 
 from reproduction import kind
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import making, sentences, summary
+from reproduction.scenarios import making, page, sentences, summary
 from reproduction.scenarios.swapped_table import rules as swapped_rules
 
 TABLE, RATE = [[1, 2], [2, 1]], 0.3
@@ -127,9 +127,14 @@ def test_a_file_of_one_table_is_the_table_and_one_of_many_a_batch(tmp_path, monk
     stated = [summary.summarise(made(tmp_path, name, file=f"{name}.csv", **more)).assumptions[1]
               for name, more in (("many", {"rate": RATE}), ("rated", {}))]  # fmt: skip
     begin = "Each record was selected for swapping with"
-    end = "; if only one record of a table was selected, the selection in this table was repeated."
+    end = "; if only one record of a table was selected, the selection in this table was repeated. The margins of each "
+    end += "table are those of the original records, and there is no other noise."
     chances = f"probability {100 * RATE:g} %", "the probability in the column rate"
     assert stated == [f"{begin} {chance}{end}" for chance in chances]
+    assert page.protected(summary.summarise(making.files("many", tmp_path)), {}) == [
+        "The margins of each table are published exactly and are not protected.",
+        "The epsilon for an exchange of two records' swapped values is not stated for a batch.",
+    ]
     assert many.loc[many["table"] == "bad", "status"].iloc[0].startswith("refused: ")
     beside = pd.read_csv(making.files("many", tmp_path).listed[2])
     single = pd.read_csv(making.files("mine", tmp_path).listed[2])
