@@ -323,7 +323,7 @@ def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
         lines += rules.model_sentences(*stated, settings["exposure"])
     if settings.get("epsilon") is not None and not noise:
         if facts["kind"] == "additive_counts":
-            lines.append(f"{rules.noise_text(1 / settings['epsilon'], settings.get('support'))}.")
+            lines.append(rules.assumed_of_tables(settings, _columns(facts)))
         else:
             change = f"sensitivity {settings.get('sensitivity', 2.0):.12g}"
             lines.append(f"The noise is that of epsilon = {settings['epsilon']:.12g} and {change}.")

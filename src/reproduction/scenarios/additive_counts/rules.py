@@ -4,7 +4,7 @@ sentences.
 The module is written in plain Python, because it runs before any kernel is compiled.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...config import question_rules
@@ -75,14 +75,28 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return a sentence that states how the counts are assumed to have been released."""
-    ties = f" (ties: {point['ties']})" if point["algorithm"] == "3" else ""
-    return [
-        f"{noise_text(point['noise']['scale'], point.get('noise_bound'))}; algorithm {point['algorithm']}{ties} then "
-        "made the counts non-negative and consistent with the total."
-    ]
+    return [_released(point["noise"]["scale"], point.get("noise_bound"), _algorithm(point))]
 
 
-def noise_text(scale: float, bound: int | None) -> str:
-    """Return a description of the noise, without the full stop. The bound is omitted if it was not stated."""
+def assumed_of_tables(settings: Mapping[str, Any], columns: Collection[str]) -> str:
+    """Return a sentence that states how the counts of a batch are assumed to have been released. The settings state
+    epsilon.
+    """
+    from dpmultinomial._mechanisms.laplace import default_support  # only a batch needs this import
+
+    bound = settings.get("support") or default_support(settings["epsilon"])
+    how = "the algorithm in the column algorithm" if "algorithm" in columns else _algorithm(settings)
+    return _released(1 / settings["epsilon"], bound, how)
+
+
+def _algorithm(stated: Mapping[str, Any]) -> str:
+    ties = f" (ties: {stated['ties']})" if stated["algorithm"] == "3" else ""
+    return f"algorithm {stated['algorithm']}{ties}"
+
+
+def _released(scale: float, bound: int | None, how: str) -> str:
     limits = f" between -{bound} and {bound}" if bound else ""
-    return f"Discrete Laplace noise of scale {scale:.12g}{limits} was added to the total and to every count"
+    return (
+        f"Discrete Laplace noise of scale {scale:.12g}{limits} was added to the total and to every count; {how} then "
+        "made the counts non-negative and consistent with the total."
+    )

@@ -9,7 +9,7 @@ import pytest
 from dpmultinomial._posteriors.additive import additive_counts
 from reproduction import kind
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import making, page, sentences
+from reproduction.scenarios import making, page, sentences, summary
 
 RELEASED = {"north": 250, "east": 357, "south": 0}
 
@@ -106,8 +106,15 @@ def test_a_batch_states_its_noise_for_the_total_and_for_the_counts(tmp_path):
     file.write_text("table,name,value\nt,a,3\nt,b,5\n", encoding="utf-8")
     found = page.write(made(tmp_path, file=str(file), epsilon=0.5, support=40), tmp_path / "page.html")
     stated = "Discrete Laplace noise of scale 2 between -40 and 40 was added to the total and to every count"
-    assert f"{stated}." in found.assumptions
+    then = "then made the counts non-negative and consistent with the total."
+    assert f"{stated}; algorithm 3 (ties: random) {then}" in found.assumptions
     protected = "The noise of each table is that of epsilon = 0.5 for the total and again for the counts, as stated in "
     assert page.protected(found, {})[0] == f"{protected}the settings."
     single = page.write(made(tmp_path, released={"a": 3, "b": 5}, epsilon=0.5, support=40), tmp_path / "page.html")
-    assert any(text.startswith(f"{stated}; algorithm 3 ") for text in single.assumptions)
+    assert f"{stated}; algorithm 3 (ties: random) {then}" in single.assumptions
+    stated = stated.replace("40", "100")  # 50/epsilon by default
+    found = summary.summarise(made(tmp_path, file=str(file), epsilon=0.5, algorithm="2"))
+    assert f"{stated}; algorithm 2 {then}" in found.assumptions
+    file.write_text("table,name,value,algorithm\nt,a,3,2\nt,b,5,2\n", encoding="utf-8")
+    found = summary.summarise(made(tmp_path, file=str(file), epsilon=0.5))
+    assert f"{stated}; the algorithm in the column algorithm {then}" in found.assumptions
