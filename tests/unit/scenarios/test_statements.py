@@ -501,6 +501,11 @@ def test_continuous_noise_has_exactly_this_probability(shown):
             "No noise was added to the counts; they were changed by rounding to multiples of 1.",
         ),
         (
+            {"noise": {"law": "exact", "rounded": {"step": 10, "ties": "up"}}, "counts": {"a": 20, "b": 0}},
+            "No noise was added to the counts; they were changed by rounding to multiples of 10 (a value half-way "
+            "between two multiples to the upper one).",
+        ),
+        (
             {"noise": {"law": "random_rounding", "base": 5}, "counts": {"a": 15, "b": 0}},
             "Each count was rounded at random to a multiple of 5, independently of the others.",
         ),

@@ -679,7 +679,7 @@ def noise_sentence(words: Mapping[str, Any]) -> str:
     """Return a sentence that describes the noise, the rounding and any other change of each count before
     publication.
     """
-    after = [describe(words[key]) for key, describe in _AFTER.items() if key in words]
+    after = [describe(words) for key, describe in _AFTER.items() if key in words]
     if words.get("law") == "exact":
         return f"No noise was added to the counts{f'; they were changed by {listed(after)}' if after else ''}."
     if words.get("law") == "random_rounding" and "fixed" in words and not after:
@@ -725,7 +725,7 @@ def noise_text(words: Mapping[str, Any]) -> str:
         text = f"rounding {_rounded_to(words)}"
     shown = {key: _value_text(value) for key, value in words.items()}
     text = text.format(**{"scale": "as stated", "sigma": "as stated", "sd": "as stated", **shown})
-    after = [describe(words[key]) for key, describe in _AFTER.items() if key in words]
+    after = [describe(words) for key, describe in _AFTER.items() if key in words]
     return f"{text}, then {listed(after)}" if after else text
 
 
@@ -735,10 +735,24 @@ def _rounded_to(words: Mapping[str, Any]) -> str:
 
 
 _DIRECTIONS = {"nearest": "to the nearest", "up": "up to a", "down": "down to a"}
+_TIES = {"even": "to the even one", "up": "to the upper one", "away": "to the one farther from 0"}
+_CONTINUOUS = ("laplace", "gaussian")
+
+
+def _rounding(words: Mapping[str, Any]) -> str:
+    """Return a description of rounding. The rule for values half-way between two multiples is stated if such a value
+    can be published, which is not the case for continuous noise or an odd step.
+    """
+    stated = words["rounded"] if isinstance(words["rounded"], Mapping) else {"step": words["rounded"]}
+    text, ties = f"rounding to multiples of {stated['step']:g}", _TIES[stated.get("ties", "even")]
+    can = words.get("law") not in _CONTINUOUS and stated["step"] % 2 == 0
+    return f"{text} (a value half-way between two multiples {ties})" if can else text
+
+
 _AFTER = {
-    "rounded": lambda step: f"rounding to multiples of {step['step'] if isinstance(step, Mapping) else step:g}",
-    "clipped": lambda limit: f"clipping at {limit['at']:g} from below",
-    "threshold": lambda least: f"suppression of values below {least:g}",
+    "rounded": _rounding,
+    "clipped": lambda words: f"clipping at {words['clipped']['at']:g} from below",
+    "threshold": lambda words: f"suppression of values below {words['threshold']:g}",
 }
 
 

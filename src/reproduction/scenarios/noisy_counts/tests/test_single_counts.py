@@ -627,6 +627,9 @@ def test_noise_is_within_a_bound_with_95_percent(words, text):
         assert tails[1] <= 0.05 < (tails[0] if k else 1)
 
 
+HALF_WAY = "a value half-way between two multiples to the"
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [
@@ -641,6 +644,24 @@ def test_noise_is_within_a_bound_with_95_percent(words, text):
         ({"law": "random_rounding", "base": 5, "fixed": "up"}, "rounding up to a multiple of 5"),
         ({"law": "random_rounding", "base": 5, "fixed": "nearest"}, "rounding to the nearest multiple of 5"),
         ({"law": "laplace", "scale": 2, "rounded": 10}, "Laplace noise of scale 2, then rounding to multiples of 10"),
+        (
+            {"law": "discrete_laplace", "scale": 1, "rounded": 5},
+            "discrete Laplace noise of scale 1, then rounding to multiples of 5",
+        ),
+        (
+            {"law": "discrete_laplace", "scale": 1, "rounded": 10},
+            f"discrete Laplace noise of scale 1, then rounding to multiples of 10 ({HALF_WAY} even one)",
+        ),
+        (
+            {"law": "discrete_gaussian", "sigma": 1, "rounded": {"step": 4, "ties": "away"}},
+            "discrete Gaussian noise with parameter sigma 1, then rounding to multiples of 4 "
+            f"({HALF_WAY} one farther from 0)",
+        ),
+        (
+            {"law": "discrete_laplace", "scale": 1, "rounded": {"step": 10, "ties": "up"}, "clipped": {"at": 0}},
+            f"discrete Laplace noise of scale 1, then rounding to multiples of 10 ({HALF_WAY} upper one) and clipping "
+            "at 0 from below",
+        ),
         (
             {"law": "laplace", "scale": 2, "rounded": {"step": 3}, "clipped": {"at": 0}, "threshold": 4},
             "Laplace noise of scale 2, then rounding to multiples of 3, clipping at 0 from below and suppression of "
