@@ -627,62 +627,6 @@ def test_noise_is_within_a_bound_with_95_percent(words, text):
         assert tails[1] <= 0.05 < (tails[0] if k else 1)
 
 
-HALF_WAY = "a value half-way between two multiples to the"
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        ({"law": "laplace", "scale": 2.5}, "Laplace noise of scale 2.5"),
-        ({"law": "laplace"}, "Laplace noise of scale as stated"),
-        (
-            {"law": "gaussian", "sd": {"smallest": 1.5, "largest": 3}},
-            "Gaussian noise with standard deviation between 1.5 and 3",
-        ),
-        ({"law": "gaussian", "sd": {"smallest": 2, "largest": 2}}, "Gaussian noise with standard deviation 2"),
-        ({"law": "random_rounding", "base": 5}, "random rounding to a multiple of 5"),
-        ({"law": "random_rounding", "base": 5, "fixed": "up"}, "rounding up to a multiple of 5"),
-        ({"law": "random_rounding", "base": 5, "fixed": "nearest"}, "rounding to the nearest multiple of 5"),
-        ({"law": "laplace", "scale": 2, "rounded": 10}, "Laplace noise of scale 2, then rounding to multiples of 10"),
-        (
-            {"law": "discrete_laplace", "scale": 1, "rounded": 5},
-            "discrete Laplace noise of scale 1, then rounding to multiples of 5",
-        ),
-        (
-            {"law": "discrete_laplace", "scale": 1, "rounded": 10},
-            f"discrete Laplace noise of scale 1, then rounding to multiples of 10 ({HALF_WAY} even one)",
-        ),
-        (
-            {"law": "discrete_gaussian", "sigma": 1, "rounded": {"step": 4, "ties": "away"}},
-            "discrete Gaussian noise with parameter sigma 1, then rounding to multiples of 4 "
-            f"({HALF_WAY} one farther from 0)",
-        ),
-        (
-            {"law": "discrete_laplace", "scale": 1, "rounded": {"step": 10, "ties": "up"}, "clipped": {"at": 0}},
-            f"discrete Laplace noise of scale 1, then rounding to multiples of 10 ({HALF_WAY} upper one) and clipping "
-            "at 0 from below",
-        ),
-        (
-            {"law": "laplace", "scale": 2, "rounded": {"step": 3}, "clipped": {"at": 0}, "threshold": 4},
-            "Laplace noise of scale 2, then rounding to multiples of 3, clipping at 0 from below and suppression of "
-            "values below 4",
-        ),
-        (
-            {"laws": [{"law": "exact", "rows": 1}, {"law": "laplace", "scale": 1, "rows": 1200}]},
-            "no noise (1 count); Laplace noise of scale 1 (1,200 counts)",
-        ),
-        ({"law": "other"}, "other"),
-    ],
-)  # fmt: skip
-def test_noise_is_described_with_its_steps(words, text):
-    assert rules.noise_text(words) == text
-    sentence = rules.noise_sentence(words)
-    if "laws" in words:
-        assert sentence == f"The noise of the counts is independent, with these distributions: {text}."
-    elif words.get("law") != "random_rounding":
-        assert sentence == f"Each count has {text}, independently of the other counts."
-
-
 MULTINOMIAL = "flat on the total, Dirichlet on the rates with concentration"
 
 
