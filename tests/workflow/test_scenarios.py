@@ -76,7 +76,7 @@ def test_scenarios_are_the_same_bytes_without_the_workflow_and_after_a_kill(run)
     assert record["inputs_sha256"]["many.csv"]
     assert run.planned(*targets, *mine) == {}
     said = run.snakemake(*mine)
-    assert "mine: 41 tables; 40 exact; 1 rejected (the reason is in the row of each table)" in said
+    assert "mine: 41 tables; 40 exact; 1 rejected in whole or in part (the rows state the reasons)" in said
     assert "No paper" in said
 
 
@@ -108,7 +108,7 @@ def test_the_end_of_a_run_says_the_state_of_every_scenario():
         "    CONFLICT: the released mean",
     ]
     assert lines[lines.index("  far: 3 exact") + 1] == "    CONFLICT: improbable under the noise and prior: a, total"
-    assert "  many: 41,000 tables; 40,999 exact; 1 rejected (the reason is in the row of each table)" in lines
+    assert "  many: 41,000 tables; 40,999 exact; 1 rejected in whole or in part (the rows state the reasons)" in lines
     assert "  unsure: 2 tables; 2 not converged; 0 rejected; do not use the numbers that did not converge" in lines
     assert "Scenarios" not in "\n".join(summary.text(agreement, made=["a.csv"], papers=["p"]).splitlines())
 

@@ -38,6 +38,7 @@ _TEXTS = (TABLE, ANALYSIS, "quantity", "type", "status", CONFLICT[1], CONFIDENCE
 _FURTHER = (*CONFLICT, *CONFIDENCE)
 _SCHEMA = pa.schema([(name, pa.string() if name in _TEXTS else pa.float64()) for name in (*BESIDE, *_FURTHER)])
 _TESTED = ("noisy_counts",)  # kinds of scenarios whose tables are tested for conflicts
+_SEVERITY = ("exact", "approximate", "converged", "not converged")  # statuses of the numbers of a table
 _PIECE = 2000  # number of tables analysed at a time
 _LINE_EVERY = 5.0  # seconds between progress messages
 _BLOCK = 1 << 24  # bytes read at a time
@@ -71,6 +72,7 @@ def write(
     dict
         ``tables``: a dictionary that maps each status to its number of tables (`added`).
     """
+    numbers = {"all": 0, "refused": 0}
     statuses: dict[str, int] = {}
     tested = scenario.kind.name in _TESTED
     further = [*CONFLICT] * tested + [*CONFIDENCE] * bool(scenario.settings.get("confidence"))
@@ -86,8 +88,11 @@ def write(
         for part in _answers(scenario, root_seed, shard, of, tell):
             answers = part[part[ANALYSIS] == ""]
             first = answers[TABLE].ne(answers[TABLE].shift())
-            for status, tables in _statuses(answers["status"], first).value_counts().items():
-                statuses[str(status)] = statuses.get(str(status), 0) + int(tables)
+            table = first.cumsum()
+            numbers["all"] += int(first.sum())
+            numbers["refused"] += table[answers["status"].str.startswith(REFUSED)].nunique()
+            for status, tables in _statuses(answers["status"], table).items():
+                statuses[status] = statuses.get(status, 0) + tables
             if tested:
                 counted["conflicts"] += int(answers.loc[first, CONFLICT[0]].notna().sum())
             for one, rows in ((path, answers), (beside, part[part[ANALYSIS] != ""])):
@@ -95,24 +100,24 @@ def write(
         for one, making in unfinished.items():
             out[one].close()
             os.replace(making, one)
-    return added([{"statuses": statuses, **counted}])
+    return added([{**numbers, "statuses": statuses, **counted}])
 
 
-def _statuses(status: pd.Series, first: pd.Series) -> pd.Series:
-    """Return the status of each table, which is the status of the first rejected row or, if no row was rejected, of the
-    first row.
+def _statuses(status: pd.Series, table: pd.Series) -> dict[str, int]:
+    """Return the number of tables with each status. The status of a table is the last of `_SEVERITY` among its rows. A
+    table with rejected rows is counted once for each reason, and has no other status.
 
     Parameters
     ----------
-    status : statuses of the rows of consecutive tables.
-    first : whether a row is the first row of its table.
+    status : statuses of the rows.
+    table : number of the table of each row.
     """
-    table, rejected = first.cumsum(), status.str.startswith(REFUSED)
-    found = status[first].set_axis(table[first])
-    why = status[rejected].set_axis(table[rejected])
-    why = why[~why.index.duplicated()]
-    found.loc[why.index] = why
-    return found
+    rows = pd.DataFrame({"table": table, "status": status}).drop_duplicates()
+    rejected = rows["status"].str.startswith(REFUSED)
+    whole = rows[~rejected & ~rows["table"].isin(rows.loc[rejected, "table"])]
+    place = whole["status"].map(_SEVERITY.index)
+    found = pd.concat([rows[rejected], whole[place == place.groupby(whole["table"]).transform("max")]])
+    return {str(status): int(tables) for status, tables in found["status"].value_counts().items()}
 
 
 def _append(rows: pd.DataFrame, columns: Sequence[str], out: IO[bytes]) -> None:
@@ -122,17 +127,17 @@ def _append(rows: pd.DataFrame, columns: Sequence[str], out: IO[bytes]) -> None:
 
 
 def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the total number of tables in a batch, the number of rejected tables, and the number of tables with each
-    status, summed over the shards. The most frequent status is first. If the tables were tested for conflicts, the
-    number of tables with a conflict is also given.
+    """Return the total number of tables in a batch, the number of tables that were rejected in whole or in part, and
+    the number of tables with each status or reason, summed over the shards. The most frequent status is first. If the
+    tables were tested for conflicts, the number of tables with a conflict is also given.
     """
     total: dict[str, int] = {}
     for part in parts:
         for status, tables in part["statuses"].items():
             total[status] = total.get(status, 0) + tables
     order = sorted(total, key=lambda status: (-total[status], status))
-    refused = sum(tables for status, tables in total.items() if status.startswith(REFUSED))
-    counts = {"all": sum(total.values()), "refused": refused, "statuses": {status: total[status] for status in order}}
+    counts: dict[str, Any] = {key: sum(part[key] for part in parts) for key in ("all", "refused")}
+    counts["statuses"] = {status: total[status] for status in order}
     if parts and all("conflicts" in part for part in parts):
         counts["conflicts"] = sum(part["conflicts"] for part in parts)
     return {"tables": counts}

@@ -286,7 +286,7 @@ def of_batch(parts: Any, facts: Mapping[str, Any], *, fonts_of: str = "machine")
         axis.set_axis_off()
     counted = facts["tables"]
     level = as_stated(facts["settings"]["level"])
-    words = f"tables: {counted['all']:,}, rejected: {counted['refused']:,}; {level} intervals"
+    words = f"tables: {counted['all']:,}, with rejected rows: {counted['refused']:,}; {level} intervals"
     figure.suptitle(labels.title(words), fontsize=8, color=RED if counted["refused"] else BLACK)
     return figure
 

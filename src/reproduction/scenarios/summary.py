@@ -200,7 +200,7 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
         kind=facts["kind"],
         form="batch",
         headline=f"Tables analysed{whole}: {numbers}; rejected{partly}: {tables['refused']:,}.",
-        sentences=[f"Rejected, {n:,} table{'s' * (n > 1)}: {reason}." for reason, n in _reasons(refused)],
+        sentences=_reasons(refused),
         lines=[_line_of_table(row, facts["kind"], point) for row in rows.to_dict("records")],
         more=sum(len(part) for part in batch.read(files.csv, ("table",))) - len(rows),
         level=sentences.as_stated(facts["settings"]["level"]),
@@ -221,11 +221,14 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
     )
 
 
-def _reasons(refused: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Return the most frequent reasons for rejected tables with the numbers of tables, and the number of the others."""
-    every = list(refused.items())
-    others = sum(n for _, n in every[_PART:])
-    return [*every[:_PART], *([("other reasons", others)] if others else [])]
+def _reasons(refused: Mapping[str, int]) -> list[str]:
+    """Return sentences that state the most frequent reasons for rejected rows, with the number of tables for which each
+    reason was found, and the number of further reasons.
+    """
+    rest = len(refused) - _PART
+    more = [f"The column status contains {rest:,} more reason{'s' * (rest > 1)}."] if rest > 0 else []
+    first = list(refused.items())[:_PART]
+    return [*(f"Rejected, {n:,} table{'s' * (n > 1)}: {reason}." for reason, n in first), *more]
 
 
 # of approximate numbers, the error is not always known
@@ -314,8 +317,10 @@ def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
             words = law_of(words).settings()
         if words["law"] != "exact" and "withheld" in settings:
             words = {"threshold": settings["withheld"]["below"], **words}
-        lines.append(rules.noise_sentence(words))
-        published = rows.loc[rows["type"].isin(rows["type"].iloc[:1]), "released"]  # other rows have no released value
+        lines += [rules.noise_sentence(words)] if facts["kind"] == "protected_rates" else rules.noise_sentences(words)
+        analysed = rows[~rows["status"].str.startswith(batch.REFUSED)]
+        # the rows of other types have no released value
+        published = analysed.loc[analysed["type"].isin(analysed["type"].iloc[:1]), "released"]
         if words["law"] != "exact" and "threshold" not in words and published.isna().any():
             lines.append("If a cell contains a limit such as <10, the noisy value was withheld below this limit.")
     if facts["kind"] == "protected_rates":

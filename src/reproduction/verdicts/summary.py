@@ -84,9 +84,9 @@ def _scenario(name: str, facts: Mapping[str, Any]) -> list[str]:
 
 def _batch(name: str, tables: Mapping[str, Any]) -> str:
     good = {status: n for status, n in tables["statuses"].items() if not status.startswith("refused")}
-    states = ", ".join(f"{n:,} {status}" for status, n in good.items()) or "none analysed"
-    line = f"  {name}: {tables['all']:,} tables; {states}; {tables['refused']:,} rejected"
-    line += " (the reason is in the row of each table)" if tables["refused"] else ""
+    states = ", ".join(f"{n:,} {status}" for status, n in good.items()) or "none completely analysed"
+    line = f"  {name}: {tables['all']:,} table{'s' * (tables['all'] != 1)}; {states}; {tables['refused']:,} rejected"
+    line += " in whole or in part (the rows state the reasons)" if tables["refused"] else ""
     line += f"; {tables['conflicts']:,} in CONFLICT (column conflict)" if tables.get("conflicts") else ""
     return f"{line}; do not use the numbers that did not converge" if "not converged" in good else line
 

@@ -461,14 +461,43 @@ def test_rows_of_a_table_have_different_names():
 
 
 def test_counts_of_tables_are_added_and_ordered_by_their_number():
-    parts = [{"statuses": {"exact": 2, "refused: x": 1}, "conflicts": 1}, {"statuses": {"converged": 4, "exact": 1}}]
+    parts = [
+        {"all": 3, "refused": 1, "statuses": {"exact": 2, "refused: x": 1, "refused: y": 1}, "conflicts": 1},
+        {"all": 5, "refused": 0, "statuses": {"converged": 4, "exact": 1}},
+    ]
     found = batch.added(parts)["tables"]
     assert (found["all"], found["refused"]) == (8, 1)
-    assert list(found["statuses"].items()) == [("converged", 4), ("exact", 3), ("refused: x", 1)]
+    assert list(found["statuses"].items()) == [
+        ("converged", 4),
+        ("exact", 3),
+        ("refused: x", 1),
+        ("refused: y", 1),
+    ]
     assert "conflicts" not in found
     assert batch.added([parts[0], {**parts[1], "conflicts": 2}])["tables"]["conflicts"] == 3
-    assert batch.added([{"statuses": {"b": 1, "a": 1}}])["tables"]["statuses"] == {"a": 1, "b": 1}
+    found = batch.added([{"all": 2, "refused": 0, "statuses": {"b": 1, "a": 1}}])["tables"]
+    assert list(found["statuses"].items()) == [("a", 1), ("b", 1)]
     assert batch.added([]) == {"tables": {"all": 0, "refused": 0, "statuses": {}}}
+
+
+def test_a_table_has_its_worst_status_and_is_counted_for_each_reason_of_a_rejected_row():
+    rows = [
+        *((1, "exact"), (1, "approximate"), (1, "exact")),
+        *((2, "exact"), (2, "exact")),
+        *((3, "converged"), (3, "exact"), (3, "not converged")),
+        *((4, "exact"), (4, "refused: x"), (4, "refused: y"), (4, "refused: x")),
+        (5, "refused: y"),
+        *((6, "approximate"), (6, "converged")),
+    ]
+    table, status = (pd.Series(column) for column in zip(*rows, strict=True))
+    assert batch._statuses(status, table) == {
+        "approximate": 1,
+        "exact": 1,
+        "not converged": 1,
+        "converged": 1,
+        "refused: x": 1,
+        "refused: y": 2,
+    }
 
 
 def test_tables_are_analysed_one_after_the_other_unless_there_is_a_reason():

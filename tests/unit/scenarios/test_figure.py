@@ -436,7 +436,7 @@ def test_a_batch_shows_up_to_three_quantities_and_the_widths(names, axes, height
     assert [axis.get_title() for axis in drawn.axes] == titles
     assert [axis.axison for axis in drawn.axes] == [title != "" for title in titles]
     assert drawn.get_size_inches()[1] == pytest.approx(height)
-    assert drawn.get_suptitle() == "tables: 1,234, rejected: 0; 90 % intervals"
+    assert drawn.get_suptitle() == "tables: 1,234, with rejected rows: 0; 90 % intervals"
     assert drawn._suptitle.get_color() == style.BLACK
     assert drawn.axes[0].get_xlabel() == "tables in increasing order of the mean"
     assert drawn.axes[0].get_ylabel() == "true count"
@@ -760,18 +760,17 @@ def test_a_count_with_several_improbable_measurements_is_named_once(names, count
         ),
         (
             {"noise": {"law": "laplace", "epsilon": 0.5, "sensitivity": 1}},
-            "Each count has Laplace noise of scale 2, independently of the other counts.",
+            "Each count has Laplace noise of scale 2, independently of the other counts. "
+            "With probability 95 %, a published count is within 5.99 of the true count.",  # 2 log 20
             "epsilon = 0.5",
         ),
     ],
 )
 def test_a_batch_states_the_noise_of_its_settings(settings, noise, protected):
     settings = {"bounds": {"lower": 1}, **settings}
-    table = pd.DataFrame({"type": ["count"], "released": [3.0]})
-    assert summary._assumed({"kind": "noisy_counts", "settings": settings}, table)[:2] == [
-        noise,
-        "Every true count is at least 1, by the stated bounds.",
-    ]
+    table = pd.DataFrame({"type": ["count"], "released": [3.0], "status": "exact"})
+    assumed = " ".join(summary._assumed({"kind": "noisy_counts", "settings": settings}, table))
+    assert assumed.startswith(f"{noise} Every true count is at least 1, by the stated bounds. Prior: ")
     text = page._protected_tables(settings, "noisy_counts")
     assert text[0] == f"The noise of each table is that of {protected}, as stated in the settings."
 

@@ -378,14 +378,15 @@ def test_the_summary_of_scenarios():
         ({"statuses": {"exact": 1200}, "refused": 0, "all": 1200}, "1,200 tables; 1,200 exact; 0 rejected"),
         (
             {"statuses": {"exact": 1, "refused: x": 2}, "refused": 2, "all": 3, "conflicts": 1},
-            "3 tables; 1 exact; 2 rejected (the reason is in the row of each table); 1 in CONFLICT (column conflict)",
+            "3 tables; 1 exact; 2 rejected in whole or in part (the rows state the reasons); "
+            "1 in CONFLICT (column conflict)",
         ),
         (
             {"statuses": {"not converged": 1}, "refused": 0, "all": 1, "conflicts": 0},
-            "1 tables; 1 not converged; 0 rejected; do not use the numbers that did not converge",
+            "1 table; 1 not converged; 0 rejected; do not use the numbers that did not converge",
         ),
         ({"statuses": {"refused": 1}, "refused": 1, "all": 1},
-         "1 tables; none analysed; 1 rejected (the reason is in the row of each table)"),
+         "1 table; none completely analysed; 1 rejected in whole or in part (the rows state the reasons)"),
     ],
 )  # fmt: skip
 def test_the_summary_of_a_batch(tables, words):

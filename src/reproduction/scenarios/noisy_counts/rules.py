@@ -597,12 +597,7 @@ _LAWS = {
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return the assumptions about the noise, the total and the sampling of the counts, as sentences."""
-    noise = point.get("noise") or {}
-    sentences = [noise_sentence(noise)]
-    if near := within(noise):
-        sure = "95 %" if noise["law"] == "laplace" else "at least 95 %"
-        how = f"is within {near} of" if near != "0" else "equals"
-        sentences.append(f"With probability {sure}, a published count {how} the true count.")
+    sentences = noise_sentences(point.get("noise") or {})
     if limits := limits_text(point.get("bounds") or {}):
         sentences.append(limits)
     total = point.get("total")
@@ -673,6 +668,16 @@ def limits_text(bounds: Mapping[str, Any]) -> str:
     if lower == -inf:
         return "The stated bounds allow negative counts."
     return f"Every true count is at least {lower:,.0f}, by the stated bounds." if lower else ""
+
+
+def noise_sentences(words: Mapping[str, Any]) -> list[str]:
+    """Return sentences that describe the noise of the counts and, if it is known, its size."""
+    sentences = [noise_sentence(words)]
+    if near := within(words):
+        sure = "95 %" if words["law"] == "laplace" else "at least 95 %"
+        how = f"is within {near} of" if near != "0" else "equals"
+        sentences.append(f"With probability {sure}, a published count {how} the true count.")
+    return sentences
 
 
 def noise_sentence(words: Mapping[str, Any]) -> str:

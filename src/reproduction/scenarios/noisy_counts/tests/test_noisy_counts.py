@@ -628,6 +628,21 @@ def test_a_batch_states_counts_without_a_number_and_the_prior(summed_up, tmp_pat
         assert limit not in summed_up(file=str(file), noise=NOISE, about=about).assumptions
     file.write_text("table,name,value\nt,a,<8\nt,b,30\nu,a,12\nu,b,1\n", encoding="utf-8")
     assert limit in summed_up(file=str(file), noise=NOISE).assumptions
+    file.write_text("table,name,value\nt,a,x\nt,b,30\n", encoding="utf-8")  # a rejected row contains no limit
+    assert limit not in summed_up(file=str(file), noise=NOISE).assumptions
+
+
+def test_a_table_is_counted_for_each_reason_of_its_rejected_rows(tmp_path, summed_up):
+    file = tmp_path / "tables.csv"
+    file.write_text(
+        "table,name,value,scale\nt,a,3,2\nt,b,x,2\nt,c,4,-1\nt,d,4,-2\nu,a,5,2\nv,a,7,0\n", encoding="utf-8"
+    )
+    found = summed_up(file=str(file), noise={"law": "discrete_laplace"})
+    assert found.headline == "Tables analysed completely: 1 of 3; rejected, in whole or in part: 2."
+    assert found.sentences == [
+        "Rejected, 2 tables: the scale of the noise must be finite and > 0.",
+        "Rejected, 1 table: value is not a number.",
+    ]
 
 
 def told(tmp_path, **settings):
