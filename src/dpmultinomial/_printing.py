@@ -13,10 +13,10 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import isfinite
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 Part = TypeVar("Part")
 SHOWN = "DPMULTINOMIAL_PROGRESS"  # environment variable; 0: no progress is shown
@@ -210,3 +210,39 @@ def _rounded(end: float, inside: float, way: str, digits: int) -> str:
 def p_value(value: float) -> str:
     """Return a p-value as text, with one significant digit, such as ``0.02`` or ``below 1e-12``."""
     return f"{value:.1g}" if value >= LEAST_P else f"below {LEAST_P:g}"
+
+
+def prior_matters(comparison: Mapping[str, Any]) -> str:
+    """Return the number of counts whose posterior depends strongly on the prior as text, such as ``3 of 1,500 counts``.
+
+    Parameters
+    ----------
+    comparison : entry ``flat_comparison`` of the facts of a posterior.
+
+    Returns
+    -------
+    str
+        The text is empty if there is no such count. If some counts have no posterior under a flat prior, the text
+        refers only to the other counts.
+    """
+    number, of = comparison.get("prior_matters", 0), comparison.get("of", 0)
+    if not number:
+        return ""
+    if comparison.get("not_compared"):
+        compared = "that can be compared with a flat prior"
+        return f"the only count {compared}" if of == 1 else f"{number:,} of the {of:,} counts {compared}"
+    return "the count" if of == 1 else f"{number:,} of {of:,} counts"
+
+
+def not_compared(comparison: Mapping[str, Any]) -> str:
+    """Return a sentence without a period that states how many counts could not be compared with a flat prior, and the
+    reason. The sentence is empty if all counts were compared.
+
+    Parameters
+    ----------
+    comparison : entry ``flat_comparison`` of the facts of a posterior.
+    """
+    if not (number := comparison.get("not_compared", 0)):
+        return ""
+    counts = f"{number:,} counts" if number > 1 else "1 count" if comparison["of"] else "The count"
+    return f"{counts} cannot be compared with a flat prior, which gives no result: {comparison['reason']}"

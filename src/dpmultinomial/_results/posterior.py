@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .. import _checks
 from .._accuracy import LEVEL, Accuracy
-from .._printing import p_value
+from .._printing import not_compared, p_value, prior_matters
 from .quantities import Chance, Quantities
 from .questions import Asked, Drawer, about_of
 
@@ -332,11 +332,12 @@ class Posterior:
         stated: Any = self.facts.get("warnings", [])
         warnings = [f"WARNING: {text}" for text in [*stated, *_uncertain(self.facts.get("prior"))]]
         beside: Any = self.facts.get("flat_comparison") or {}
-        if beside.get("prior_matters"):
-            counts = f"{beside['prior_matters']:,} of {beside['of']:,} counts" if beside["of"] > 1 else "the count"
+        if decided := prior_matters(beside):
             warnings.append(
-                f"The prior matters for {counts}: facts['flat_comparison'] has the numbers under a flat prior"
+                f"The prior matters for {decided}: facts['flat_comparison'] has the numbers under a flat prior"
             )
+        if unknown := not_compared(beside):
+            warnings.append(unknown)
         check: Any = self.facts.get("conflict")
         if not isinstance(check, Mapping) or not check.get("found"):
             return warnings

@@ -11,7 +11,7 @@ from importlib import import_module
 from math import ceil, floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
-from dpmultinomial._printing import p_value
+from dpmultinomial._printing import not_compared, p_value, prior_matters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -458,13 +458,16 @@ def _uncertain(prior: Any) -> Iterator[str]:
 
 
 def _decided(beside: Facts) -> Iterator[str]:
-    """Yield a sentence that states the number of counts that depend strongly on the prior."""
-    if beside.get("prior_matters"):
-        counts = f"{beside['prior_matters']:,} of {beside['of']:,} counts" if beside["of"] > 1 else "the count"
+    """Yield sentences that state the number of counts that depend strongly on the prior, and the number of counts that
+    cannot be compared with a flat prior.
+    """
+    if counts := prior_matters(beside):
         yield (
             f"The prior matters for {counts}: under a flat prior, the "
             "mean differs by more than half a standard deviation, or an endpoint of the 95 % interval by more than one."
         )
+    if unknown := not_compared(beside):
+        yield f"{unknown}."
 
 
 def _interval(row: Any, point: Facts) -> str:

@@ -782,6 +782,7 @@ def test_the_facts_of_counts_with_bounds():
 def test_the_facts_of_a_comparison_show_ten_counts():
     frame = pd.DataFrame({name: np.arange(14.0) for name in ("mean", "sd", "flat_mean", "flat_sd")})
     frame = frame.assign(quantity=list("abcdefghijklmn"), prior_matters=[False] + [True] * 12 + [False])
+    frame["flat_reason"] = ""
     found = published_counts.facts(frame)
     assert (found["prior_matters"], found["of"]) == (12, 14)
     assert [row["quantity"] for row in found["first"]] == list("bcdefghijk")

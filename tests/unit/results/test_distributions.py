@@ -634,6 +634,14 @@ def test_a_conflict_precedes_the_warnings_of_a_result():
         ({"flat_comparison": {"prior_matters": 0, "of": 1}}, ["WARNING: w<"]),
         ({"flat_comparison": {"prior_matters": 1, "of": 1}}, ["WARNING: w<", beside.format("the count")]),
         ({"flat_comparison": {"prior_matters": 2, "of": 1200}}, ["WARNING: w<", beside.format("2 of 1,200 counts")]),
+        (
+            {"flat_comparison": {"prior_matters": 2, "of": 1200, "not_compared": 1, "reason": "r"}},
+            [
+                "WARNING: w<",
+                beside.format("2 of the 1,200 counts that can be compared with a flat prior"),
+                "1 count cannot be compared with a flat prior, which gives no result: r",
+            ],
+        ),
     ):
         found = result(("counts", group()), facts={"warnings": ["w<"], **check})
         assert found._warnings() == lines

@@ -267,6 +267,25 @@ def test_counts_that_depend_on_the_prior_are_counted():
 
 
 @pytest.mark.parametrize(
+    ("matters", "of", "other", "told"),
+    [
+        (3, 1500, 2, ["The prior matters for 3 of the 1,500 counts that can be ", "2 counts cannot be "]),
+        (1, 1, 1200, ["The prior matters for the only count that can be ", "1,200 counts cannot be "]),
+        (0, 4, 1, ["1 count cannot be "]),
+        (0, 0, 1, ["The count cannot be "]),
+        (0, 0, 2, ["2 counts cannot be "]),
+    ],
+)
+def test_counts_without_a_posterior_under_a_flat_prior_are_counted_separately(matters, of, other, told):
+    beside = {"prior_matters": matters, "of": of, "not_compared": other, "reason": "no bound"}
+    found = sentences.accuracy({"flat_comparison": beside})
+    assert len(found) == len(told)
+    for text, begins in zip(found, told, strict=True):
+        assert text.startswith(f"{begins}compared with a flat prior")
+    assert found[-1].endswith(", which gives no result: no bound.")
+
+
+@pytest.mark.parametrize(
     ("stated", "told"),
     [
         ({"number": 1, "are": "zero"}, "1 cell is not listed in the file; for this cell, 0 was released."),

@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 # the prior matters if the means under the prior and under a flat prior differ by more than this number of standard
 # deviations
 APART = 0.5
-ENDS_APART = 1.0  # the prior matters if an endpoint of the interval changes by at least this number of SDs
+ENDS_APART = 1.0  # the prior matters if an endpoint of the interval changes by more than this number of SDs
 _NUMBERS = ("mean", "sd", "lower", "upper")
 _SHOWN = ["quantity", "mean", "sd", "flat_mean", "flat_sd"]
 _FIRST = 10
@@ -60,7 +60,7 @@ def differs_from_flat(own: Numbers, flat: Numbers) -> NDArray[np.bool_]:
     """Return a mask of the counts whose posterior distribution depends strongly on the prior. This is the case if the
     posterior means under the prior and under a flat prior differ by more than `APART` times the larger standard
     deviation, or if an endpoint of the interval differs by more than `ENDS_APART` times this standard deviation. The
-    result is False if a number is NaN.
+    result is False if there is no posterior under a flat prior; differences that are NaN are ignored.
     """
     sd = np.fmax(own.sd, flat.sd)
     with np.errstate(invalid="ignore"):
@@ -69,7 +69,9 @@ def differs_from_flat(own: Numbers, flat: Numbers) -> NDArray[np.bool_]:
     return np.asarray(means | ends)
 
 
-def flat_comparison(names: Sequence[str], released: Array, own: Numbers, flat: Numbers, tails: Array) -> pd.DataFrame:
+def flat_comparison(
+    names: Sequence[str], released: Array, own: Numbers, flat: Numbers, tails: Array, reasons: ArrayLike = ""
+) -> pd.DataFrame:
     """Return a table that compares the posterior summaries of every count under the prior with the summaries under a
     flat prior.
 
@@ -78,25 +80,31 @@ def flat_comparison(names: Sequence[str], released: Array, own: Numbers, flat: N
     names, released : names and released values of the counts.
     own, flat : posterior summaries under the prior and under a flat prior.
     tails : prior probability of each released value (`conflict.tails`).
+    reasons : reason why a count has no posterior under a flat prior, which can be improper; one string or one per
+        count, empty if there is a posterior.
 
     Returns
     -------
     DataFrame
         quantity, released, mean, sd, lower, upper, flat_mean, flat_sd, flat_lower, flat_upper, prior_matters,
-        tail.
+        tail, flat_reason. If `flat_reason` is not empty, the count was not compared, and `prior_matters` is False.
     """
     columns: dict[str, object] = {"quantity": list(names), "released": released}
     columns |= {name: getattr(own, name) for name in _NUMBERS}
     columns |= {f"flat_{name}": getattr(flat, name) for name in _NUMBERS}
-    return pd.DataFrame({**columns, "prior_matters": differs_from_flat(own, flat), "tail": tails})
+    columns |= {"prior_matters": differs_from_flat(own, flat), "tail": tails}
+    return pd.DataFrame(columns).assign(flat_reason=reasons)
 
 
 def facts(found: pd.DataFrame) -> dict[str, object]:
     """Return a description of the counts whose posterior depends strongly on the prior, in a form that can be written
-    as JSON. It contains their number, the number of all counts, and the results for the first of them.
+    as JSON. It contains their number, the number of compared counts, and the results for the first of them. If some
+    counts were not compared, it also contains the number of these counts and the first reason.
     """
-    decided = found.loc[found["prior_matters"]]
-    return {"prior_matters": len(decided), "of": len(found), "first": decided[_SHOWN].head(_FIRST).to_dict("records")}
+    decided, reasons = found.loc[found["prior_matters"]], found.loc[found["flat_reason"] != "", "flat_reason"]
+    rest = {"not_compared": len(reasons), "reason": reasons.iloc[0]} if len(reasons) else {}
+    first = decided[_SHOWN].head(_FIRST).to_dict("records")
+    return {"prior_matters": len(decided), "of": len(found) - len(reasons), "first": first, **rest}
 
 
 # number of counts whose distributions are computed in one call; number of such calls that are cached
@@ -241,7 +249,7 @@ class PublishedCounts:
         """
         answers = self.numbers(level)
         flat = self._answers((Flat(),) * len(self.choice.priors), level)
-        return flat_comparison(self.names, self.cells.released, answers, flat, self._tails)
+        return flat_comparison(self.names, self.cells.released, answers, flat, self._tails, flat.reasons)
 
     def facts(self) -> dict[str, object]:
         """Return the assumptions about the counts and their effects on the results, in a form that can be written as
@@ -398,6 +406,11 @@ class Batch:
         return differs_from_flat(self.own, self.flat)
 
     @property
+    def not_compared(self) -> NDArray[np.bool_]:
+        """Mask of the rows that have a posterior, but no posterior under a flat prior, so they cannot be compared."""
+        return np.asarray((self.reasons == "") & (self.flat.reasons != ""), dtype=bool)
+
+    @property
     def accuracy(self) -> Accuracy:
         """Accuracy status ``exact`` of the results. For every count, the posterior probability of the
         neglected values is below 1e-12.
@@ -414,6 +427,7 @@ class Batch:
             "counts": len(bad),
             "refused": int(bad.sum()),
             "prior_matters": int(self.prior_matters.sum()),
+            "not_compared": int(self.not_compared.sum()),
         }
 
     def summary(self) -> pd.DataFrame:
@@ -438,10 +452,10 @@ class Batch:
         )
 
     def __repr__(self) -> str:
-        bad = int((self.reasons != "").sum())
-        return (
-            f"Batch({len(self.released)} counts, {bad} refused, {int(self.prior_matters.sum())} decided by the prior)"
-        )
+        bad, unknown = int((self.reasons != "").sum()), int(self.not_compared.sum())
+        rest = f", {unknown} not compared with a flat prior" if unknown else ""
+        decided = int(self.prior_matters.sum())
+        return f"Batch({len(self.released)} counts, {bad} refused, {decided} decided by the prior{rest})"
 
 
 def priors_of(

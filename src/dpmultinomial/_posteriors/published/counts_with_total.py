@@ -123,7 +123,7 @@ class TiedCounts:
         try:
             decided = counts.facts(self.comparison())
         except ValueError as error:
-            decided = {"prior_matters": 0, "of": 0, "first": [], "reason": str(error)}
+            decided = {"prior_matters": 0, "of": 0, "first": [], "not_compared": len(self.names), "reason": str(error)}
         return {
             "total": {"released": self.total.released, "noise": self.total.noise.settings()},
             "counts": len(self.names),

@@ -29,8 +29,8 @@ WIDEST = 20_000_000  # largest number of counts in a window
 _LOG_MASS = (40.0, 160.0, 640.0, 2560.0, 10_240.0, 40_960.0, 163_840.0)
 _ENTRIES = 1_000_000  # number of entries of a block
 _NO_END = (
-    "its possible values have no limit: an improper prior requires a measurement and, if values are clipped, a lower "
-    "bound"
+    "the possible values of the count have no limit, and an improper prior requires a measurement and, if values are "
+    "clipped, a lower bound"
 )
 MANY = 1000  # smallest number of rows for which equal rows are computed once
 NOTHING = "the released value is impossible under the prior, the bounds and the noise"

@@ -109,7 +109,8 @@ def test_what_was_not_measured_has_its_prior():
     assert bounded.counts["1"].pmf([0, 4, 5]) == pytest.approx([0.2, 0.2, 0])
     with pytest.raises(
         ValueError,
-        match="b: the released value nan cannot be used, because its possible values have no limit: an improper prior",
+        match="b: the released value nan cannot be used, because the possible values of the count have no limit, "
+        "and an improper prior requires a measurement",
     ):
         counts.posterior({"a": 3, "b": None}, noise=law_of(LAWS["laplace"]), prior="1/(1+n)")
 
@@ -405,6 +406,15 @@ def test_where_a_flat_prior_says_otherwise_both_are_shown():
     assert found.facts["flat_comparison"]["prior_matters"] == 2
     near = counts.posterior({"large": 400}, noise=law, prior={"law": "geometric", "mean": 400.0})
     assert near.facts["flat_comparison"] == {"prior_matters": 0, "of": 1, "first": []}
+    # counts without a measurement or an upper bound: flat weights have an infinite sum
+    released = {"a": 4, "b": None, "c": 400, "d": None}
+    found = counts.posterior(released, noise=law, prior={"law": "geometric", "mean": 2.0})
+    stated = {key: value for key, value in found.facts["flat_comparison"].items() if key not in ("first", "reason")}
+    assert stated == {"prior_matters": 2, "of": 2, "not_compared": 2}
+    assert [bool(text) for text in found.source.comparison()["flat_reason"]] == [False, True, False, True]
+    many = counts.exact(list(released.values()), noise=law, prior={"law": "geometric", "mean": 2.0})
+    assert (many.facts()["prior_matters"], many.not_compared.tolist()) == (2, [False, True, False, True])
+    assert repr(many) == "Batch(4 counts, 0 refused, 2 decided by the prior, 2 not compared with a flat prior)"
 
 
 @pytest.mark.parametrize("name", [n for n in LAWS if n not in ("random rounding", "narrow", "exact")])

@@ -702,6 +702,7 @@ def test_what_a_prior_decides_beside_a_total_is_shown():
     wide, whole = law_of({"law": "discrete_gaussian", "sigma": 1e6}), law_of({"law": "discrete_gaussian", "sigma": 1e5})
     far = counts_with_total.posterior([0] * 60, noise=wide, prior=few, total={"released": 30, "noise": whole})
     assert "more than the limit of" in far.facts["flat_comparison"]["reason"]
+    assert (far.facts["flat_comparison"]["of"], far.facts["flat_comparison"]["not_compared"]) == (0, 60)
     assert far.counts.mean().to_numpy() == pytest.approx(np.full(60, 0.5), abs=1e-9)
 
 
