@@ -661,7 +661,29 @@ class Measurements:
 
     def least_squares(self) -> LeastSquares:
         """Return the least-squares estimates of the counts from all values that are not withheld. Clipped values are
-        used as if they had not been clipped.
+        used as if they had not been clipped, and rounding errors of noisy values as if they were independent and
+        uniform. Values that were rounded or clipped without noise are not used, because their error is not random.
         """
-        seen = np.flatnonzero(np.isfinite(self.released))
-        return LeastSquares(self.tree, self.nodes[seen], self.released[seen], self.variance[seen])
+        variance = _error_variance(self.released, self.noise)
+        seen = np.flatnonzero(np.isfinite(variance))
+        return LeastSquares(self.tree, self.nodes[seen], self.released[seen], variance[seen])
+
+
+def _error_variance(released: Array, noise: NoiseLaw) -> Array:
+    """Return the variance of the error of each released value in a least-squares estimate, and infinity for values that
+    such an estimate cannot use.
+    """
+    variance = np.broadcast_to(np.asarray(noise.variance(), dtype=np.float64), released.shape).copy()
+    if isinstance(noise, LawByRow):
+        for law, rows in noise.parts():
+            variance[rows] = _error_variance(released[rows], law)
+        return variance
+    certain, step = np.full(released.shape, isinstance(noise, Exact)), 0.0
+    if isinstance(noise, Coarsened):
+        low, high = noise.behind(released)
+        certain, step = (low == high) & isinstance(noise.noise, Exact), noise.step or 0.0
+    variance[~certain & (variance == 0)] = np.inf
+    variance[np.isnan(released)] = np.inf
+    # mean square of the residues of the integers, or of all real numbers, modulo the step
+    ends = 0 if not noise.discrete or not step else 2 if step % 2 == 0 else -1
+    return variance + np.where(certain, 0.0, (step**2 + ends) / 12)

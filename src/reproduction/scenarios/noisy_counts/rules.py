@@ -603,7 +603,7 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     total = point.get("total")
     if "tree" in point:
         known = [total_sentence(total)] if isinstance(total, int) else []
-        return [*sentences, *_tree(point["tree"]), *known]
+        return [*sentences, *_tree(point["tree"]), _least_squares(noise), *known]
     if isinstance(total, int):
         sentences.append(total_sentence(total))
     elif isinstance(total, Mapping):
@@ -647,7 +647,29 @@ def _tree(tree: Mapping[str, Any]) -> list[str]:
     sizes = {"measured more than once": tree["measured_more_than_once"], "not measured": tree["not_measured"]}
     if parts := [f"{_counts_were(size)} {how}" for how, size in sizes.items() if size]:
         sentences.append(f"{', and '.join(parts)}.")
-    return [*sentences, LEAST_SQUARES]
+    return sentences
+
+
+def _least_squares(noise: Mapping[str, Any]) -> str:
+    """Return a sentence about the least-squares estimates of a tree, followed by sentences about the published values
+    for which these estimates are only approximate.
+    """
+    laws = noise.get("laws", [noise])
+    fixed = {key for law in laws if law.get("law") == "exact" or "fixed" in law for key in law}
+    random = [law for law in laws if law.get("law") != "exact" and "fixed" not in law]
+    keys = {key for law in random for key in law} | {law.get("law") for law in random}
+    texts = {
+        "fixed": "Values that were rounded or clipped without noise are not used." if fixed & _CERTAIN else "",
+        "rounded": "Rounding errors of noisy values are treated as independent and uniform.",
+        "clipped": "Clipped noisy values are used as if they had not been clipped, so the estimates can be biased.",
+        "threshold": "Withheld noisy values are not used, so the estimates can be biased.",
+        "random_rounding": "The standard deviations use the largest variance of a randomly rounded value.",
+        "table": "The standard deviations use the largest variance in the table of probabilities.",
+    }
+    return " ".join([LEAST_SQUARES, *(text for key, text in texts.items() if text and key in {"fixed", *keys})])
+
+
+_CERTAIN = {"rounded", "clipped", "fixed"}  # keys of changes that are not random if there is no noise
 
 
 def _counts_were(size: int) -> str:

@@ -7,6 +7,7 @@ from scipy import stats
 
 import dpmultinomial as dpm
 from dpmultinomial._mechanisms.law_settings import law_of
+from dpmultinomial._mechanisms.noise_law import LawByRow
 from dpmultinomial._posteriors.published.conflict import SMALL
 from dpmultinomial._posteriors.trees import conflict, measurements, tree_posterior
 from dpmultinomial._posteriors.trees.least_squares import LeastSquares
@@ -724,3 +725,31 @@ def test_the_fast_estimate_of_differences():
     assert found.difference(1, 2) == (6.0, pytest.approx(5**0.5))
     assert found.difference(0, 2) == (10.0, pytest.approx(2**0.5))
     assert found.difference(1, 1) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("law", "value", "variance"),
+    [
+        (dpm.Gaussian(sigma=3.0).rounded(0.6), 3.0, 9 + 0.6**2 / 12),
+        # mean squares of the residues -1, 0, 1 and of -2, -1, 0, 1 and 2 (which is rounded in either direction)
+        (dpm.DiscreteLaplace(scale=2.0).rounded(3), 3.0, dpm.DiscreteLaplace(scale=2.0).variance() + 2 / 3),
+        (dpm.DiscreteLaplace(scale=2.0).rounded(4), 4.0, dpm.DiscreteLaplace(scale=2.0).variance() + 6 / 4),
+        (dpm.Gaussian(sigma=3.0).clipped(0), 0.0, 9),
+        (dpm.Gaussian(sigma=3.0).threshold(5), np.nan, np.inf),
+        (dpm.Exact(), 5.0, 0),
+        (dpm.Exact().clipped(5), 7.0, 0),
+        (dpm.Exact().clipped(5), 5.0, np.inf),
+        (dpm.Exact().rounded(5), 5.0, np.inf),
+        (dpm.RandomRounding(5), 5.0, 6),  # 2 (5 - 2), the largest m (base - m)
+        (dpm.RandomRounding(5, fixed="up"), 5.0, np.inf),
+        (dpm.RandomRounding(5, fixed="up").threshold(5), 5.0, np.inf),
+    ],
+)
+def test_the_error_of_a_changed_value_in_least_squares(law, value, variance):
+    """Check the sd of the only measured leaf, alone and in rows that have different distributions."""
+    tree = Tree([-1, 0, 0])
+    for noise, released in ((law, [value]), (LawByRow([law, dpm.Gaussian(sigma=1.0)], np.array([0, 1])), [value, 2.0])):
+        found = Measurements(tree, [1, 2][: len(released)], released, noise).least_squares()
+        assert found.sd[1] == pytest.approx(np.sqrt(variance), rel=1e-12)
+        assert found.sd[0] == pytest.approx(np.sqrt(variance + 1) if len(released) == 2 else np.inf, rel=1e-12)
+        assert np.isnan(found.estimate[1]) if variance == np.inf else found.estimate[1] == pytest.approx(value)

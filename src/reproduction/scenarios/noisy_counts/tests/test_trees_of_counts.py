@@ -169,6 +169,32 @@ def test_a_page_and_the_screen_show_least_squares_and_say_what_is_assumed(made, 
     assert line.least_squares in shown
 
 
+@pytest.mark.parametrize(
+    ("noise", "estimate", "words"),
+    [
+        ({"law": "exact", "rounded": 5}, None, ["rounded or clipped without noise are not used"]),
+        ({"law": "random_rounding", "base": 5}, 6.25, ["use the largest variance of a randomly rounded value"]),
+        (
+            {"law": "discrete_laplace", "scale": 2.0, "rounded": 5, "clipped": {"at": 0}},
+            6.25,
+            ["rounding errors of noisy values are treated as independent", "clipped noisy values are used as if"],
+        ),
+        ({"law": "discrete_laplace", "scale": 2.0, "threshold": 0}, 6.25, ["withheld noisy values are not used"]),
+        ({"law": "discrete_laplace", "scale": 2.0}, 6.25, []),
+    ],
+)
+def test_least_squares_of_changed_values_are_explained(made, noise, estimate, words):
+    """Check a sum that exceeds its three parts by 5: with equal variances, a part grows by 5/4."""
+    said = summarise(made("name,parent,value\nall,,40\na,all,5\nb,all,0\nc,all,30\n", noise=noise))
+    shown = [line.least_squares.split(" ± ")[0] for line in said.lines if line.quantity == "a"]
+    assert shown == ([""] if estimate is None else [f"{estimate:.1f}"])
+    (text,) = (text for text in said.assumptions if text.startswith("Least-squares estimates"))
+    begin, *rest = text.lower().rstrip(".").split(". ")
+    assert begin.endswith("and can be negative")
+    assert len(rest) == len(words)
+    assert all(word in sentence for word, sentence in zip(words, rest, strict=True))
+
+
 def test_published_ranges_are_not_called_unmeasured(made):
     text = "name,value,parent\ns,40,\na,<10,s\nb,20-30,s\nc,,s\n"
     assert "\n1 count was not measured.\n" in "\n".join(summarise(made(text, noise="exact")).assumptions)
