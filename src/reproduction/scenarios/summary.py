@@ -189,6 +189,7 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
     rows = pd.concat([part for part, _ in zip(batch.read(files.csv), range(1), strict=False)]).head(MOST_ROWS)
     statuses = {status: n for status, n in tables["statuses"].items() if not status.startswith(batch.REFUSED)}
     refused = {s.removeprefix(batch.REFUSED): n for s, n in tables["statuses"].items() if s.startswith(batch.REFUSED)}
+    found = _whole(files, facts)
     point = _unit(facts) | {"released_counts": facts["kind"] == "noisy_counts"}
     # without a total, a mistake in a count does not affect the other counts of its table
     part = facts["kind"] == "noisy_counts" and tables["refused"] > 0 and not {"total", "epsilon"} & _columns(facts)
@@ -202,16 +203,16 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
         headline=f"Tables analysed{whole}: {numbers}; rejected{partly}: {tables['refused']:,}.",
         sentences=_reasons(refused),
         lines=[_line_of_table(row, facts["kind"], point) for row in rows.to_dict("records")],
-        more=sum(len(part) for part in batch.read(files.csv, ("table",))) - len(rows),
+        more=found.rows - len(rows),
         level=sentences.as_stated(facts["settings"]["level"]),
-        assumptions=["Each table is analysed with the same settings.", *_assumed(facts, rows)],
+        assumptions=["Each table is analysed with the same settings.", *_assumed(facts, found.limits)],
         accuracy=[
             *(
                 f"The numbers of {n:,}{of_all} table{'s' * (n > 1)} are {_STATUS_TEXT[status]}."
                 for status, n in statuses.items()
             ),
             *_few_areas(facts["kind"], statuses),
-            *_sure(facts["settings"], rows),
+            *_sure(facts["settings"].get("confidence"), found.intervals),
             *sentences.conflicts(tables),
         ],
         limitations=["The intervals are not adjusted for the number of tables.", *sentences.LIMITATIONS],
@@ -219,6 +220,36 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
         release="",
         facts=facts,
     )
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Properties of all rows of a batch.
+
+    Parameters
+    ----------
+    rows : number of rows.
+    limits : whether a count was analysed for which no number was published.
+    intervals : types of the rows with confidence intervals.
+    """
+
+    rows: int
+    limits: bool
+    intervals: set[str]
+
+
+def _whole(files: Files, facts: sentences.Facts) -> _Found:
+    """Return the properties of all rows of a batch, of which the summary contains the first rows."""
+    sure = CONFIDENCE[0]
+    columns = ["type", "released", "status", *([sure] if facts["settings"].get("confidence") else [])]
+    size, limits, intervals, released = 0, False, set[str](), ""
+    for rows in batch.read(files.csv, columns):
+        size += len(rows)
+        analysed = rows[~rows["status"].str.startswith(batch.REFUSED)]
+        released = released or "".join(analysed["type"].iloc[:1])  # the rows of other types have no released value
+        limits |= bool(analysed.loc[analysed["type"] == released, "released"].isna().any())
+        intervals |= set(rows.loc[rows[sure].notna(), "type"]) if sure in rows else set()
+    return _Found(size, limits, intervals)
 
 
 def _reasons(refused: Mapping[str, int]) -> list[str]:
@@ -253,17 +284,21 @@ def _few_areas(kind: str, statuses: Mapping[str, int]) -> list[str]:
     ]
 
 
-def _sure(settings: dict[str, Any], rows: pd.DataFrame) -> list[str]:
-    """Return sentences that explain the confidence intervals of a batch. The number of empty intervals is not stated,
-    because `rows` can be a part of the rows.
+def _sure(level: float | None, types: Collection[str]) -> list[str]:
+    """Return sentences that explain the confidence intervals of a batch, without the number of empty intervals.
+
+    Parameters
+    ----------
+    level : confidence level; None if no intervals were requested.
+    types : types of the rows with confidence intervals.
     """
-    level = settings.get("confidence")
-    if not level or CONFIDENCE[0] not in rows:
+    if not level:
         return []
     explained = import_module(f"{__package__}.noisy_counts.without_prior").sentence
-    value = "count or rate" if "rate" in set(rows.loc[rows[CONFIDENCE[0]].notna(), "type"]) else "count"
+    value = "count or rate" if "rate" in types else "count"
     empty = f"If no {value} fits at this level, the interval contains only the nearest {value} (see {CONFIDENCE[2]})."
-    return [explained(level, rows.assign(**{CONFIDENCE[2]: ""})), empty]
+    rows = pd.DataFrame({"type": [*types], CONFIDENCE[0]: 0.0, CONFIDENCE[2]: ""})
+    return [explained(level, rows), empty]
 
 
 def by_point(points: Sequence[dict[str, Any]], texts: Sequence[Sequence[str]], each: str = "") -> list[str]:
@@ -306,8 +341,14 @@ NOISE_IN_FILE = {
 }
 
 
-def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
-    """Return the assumptions in the settings of a batch, which apply to all tables of the batch."""
+def _assumed(facts: sentences.Facts, limits: bool) -> list[str]:
+    """Return the assumptions in the settings of a batch, which apply to all tables of the batch.
+
+    Parameters
+    ----------
+    facts : metadata of the batch.
+    limits : whether a count was analysed for which no number was published.
+    """
     settings, lines = facts["settings"], []
     noise = settings.get("noise")
     rules = import_module(f"{__package__}.{facts['kind']}.rules")
@@ -318,10 +359,7 @@ def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
         if words["law"] != "exact" and "withheld" in settings:
             words = {"threshold": settings["withheld"]["below"], **words}
         lines += [rules.noise_sentence(words)] if facts["kind"] == "protected_rates" else rules.noise_sentences(words)
-        analysed = rows[~rows["status"].str.startswith(batch.REFUSED)]
-        # the rows of other types have no released value
-        published = analysed.loc[analysed["type"].isin(analysed["type"].iloc[:1]), "released"]
-        if words["law"] != "exact" and "threshold" not in words and published.isna().any():
+        if words["law"] != "exact" and "threshold" not in words and limits:
             lines.append("If a cell contains a limit such as <10, the noisy value was withheld below this limit.")
     if facts["kind"] == "protected_rates":
         stated = (settings.get("family", "rates"), settings.get("covariates", []), settings.get("per"))
@@ -334,10 +372,10 @@ def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
             lines.append(f"The noise is that of epsilon = {settings['epsilon']:.12g} and {change}.")
     elif not noise and facts["kind"] in NOISE_IN_FILE:
         lines.append(NOISE_IN_FILE[facts["kind"]])
-    if limits := facts["kind"] == "noisy_counts" and rules.limits_text(settings.get("bounds") or {}):
-        lines.append(limits)
+    if bounds := facts["kind"] == "noisy_counts" and rules.limits_text(settings.get("bounds") or {}):
+        lines.append(bounds)
     if facts["kind"] == "noisy_counts":
-        lines += rules.of_tables(settings, {*rows["type"], *(["share"] if "total" in _columns(facts) else [])})
+        lines += rules.of_tables(settings, known="total" in _columns(facts))
     if (rate := settings.get("rate")) is not None or facts["kind"] == "swapped_table":
         chance = "the probability in the column rate" if rate is None else f"probability {sentences.as_stated(rate)}"
         repeated = selection_repeated("of a table ", " in this table")

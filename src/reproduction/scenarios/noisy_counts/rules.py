@@ -619,19 +619,21 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
 SAMPLED = "The rates (but not the counts) also assume that the records are an independent random sample."
 
 
-def of_tables(settings: Mapping[str, Any], types: Collection[str]) -> Iterator[str]:
+def of_tables(settings: Mapping[str, Any], *, known: bool) -> Iterator[str]:
     """Yield the assumptions about the totals and the sampling of the counts in a batch, as sentences.
 
     Parameters
     ----------
     settings : settings of the batch.
-    types : types of the rows of the results.
+    known : whether the settings or the file state the totals.
     """
     if isinstance(total := settings.get("total"), int):
         yield f"The total of {total:,} record{'s' * (total != 1)} in each table is public and exact."
-    elif total is None and {"share", "rate"} & set(types):  # the totals are in a column of the file
+    elif known:
         yield "The total of each table is public and exact."
-    if "rate" in types:
+    else:
+        yield "No totals are stated."
+    if known and settings.get("about", "counts") != "counts":
         yield SAMPLED
 
 

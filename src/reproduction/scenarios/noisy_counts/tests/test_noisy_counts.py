@@ -630,6 +630,9 @@ def test_a_batch_states_counts_without_a_number_and_the_prior(summed_up, tmp_pat
     assert limit in summed_up(file=str(file), noise=NOISE).assumptions
     file.write_text("table,name,value\nt,a,x\nt,b,30\n", encoding="utf-8")  # a rejected row contains no limit
     assert limit not in summed_up(file=str(file), noise=NOISE).assumptions
+    rows = [f"t{i},a,30" for i in range(450)]  # the summary shows 400 rows, and the limit is in the last one
+    file.write_text("\n".join(["table,name,value", *rows, "u,a,<8"]), encoding="utf-8")
+    assert limit in summed_up(file=str(file), noise=NOISE).assumptions
 
 
 def test_a_table_is_counted_for_each_reason_of_its_rejected_rows(tmp_path, summed_up):
@@ -643,6 +646,19 @@ def test_a_table_is_counted_for_each_reason_of_its_rejected_rows(tmp_path, summe
         "Rejected, 2 tables: the scale of the noise must be finite and > 0.",
         "Rejected, 1 table: value is not a number.",
     ]
+
+
+@pytest.mark.parametrize(("about", "sampled", "covers"), [("counts", False, "count"), ("both", True, "count or rate")])
+def test_the_sentences_of_a_batch_hold_for_all_its_rows(tmp_path, summed_up, about, sampled, covers):
+    """The summary shows the first 400 rows, which are of rejected tables, and the sentences are about all rows."""
+    file = tmp_path / "tables.csv"
+    rows = [f"t{i},a,x,9\nt{i},b,3,9" for i in range(450)]
+    file.write_text("\n".join(["table,name,value,total", *rows, "u,a,3,7", "u,b,4,7"]), encoding="utf-8")
+    found = summed_up(file=str(file), noise=NOISE, about=about, confidence=0.9)
+    assert (rules.SAMPLED in found.assumptions) is sampled
+    nearest = f"If no {covers} fits at this level, the interval contains only the nearest {covers} (see ci_method)."
+    assert nearest in found.accuracy
+    assert found.headline == "Tables analysed: 1 of 451; rejected: 450."
 
 
 def told(tmp_path, **settings):
