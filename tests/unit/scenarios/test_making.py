@@ -537,7 +537,8 @@ def test_tables_of_a_batch_are_counted_with_the_reasons_of_the_rejected_ones(mon
         "The numbers of 1,200 completely analysed tables are exact up to floating-point rounding."
     ]
     assert found.assumptions[1:] == [
-        "No noise was added to the counts.", "No totals are stated.", "Each record was selected for swapping with probability 25 %; if only one "
+        "No noise was added to the counts.", "No totals are stated.",
+        "Each record was selected for swapping with probability 25 %; if only one "
         "record of a table was selected, the selection in this table was repeated. The margins of each table are those "
         "of the original records, and there is no other noise.",
         "Prior: flat.",

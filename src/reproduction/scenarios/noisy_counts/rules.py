@@ -9,7 +9,7 @@ measurements of this node.
 """
 
 import csv
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from math import ceil, exp, inf, log
 from pathlib import Path
