@@ -217,7 +217,7 @@ def test_a_plan_of_a_release_has_both_costs_and_reads_no_confidential_file(home,
         f"releases:\n  tree: {{{TREE}}}\nbudgets: {{survey: {{epsilon: 4.0}}}}\nplans:\n  mine: {{release: tree}}\n"
     )
     text = said(capsys, "plan", "mine")
-    assert "counts the epsilon of a replaced record, which is 2 times as large." in text
+    assert "counts an upper bound on the epsilon of a replaced record, which is 2 times as large." in text
     assert "covers epsilon = 2, but not epsilon = 4: epsilon would rise from 0 to 8 (replace a record" in text
     line = next(line for line in text.splitlines() if line.split()[:2] == ["2", "county"])
     assert line.split()[2:6] == ["50", "%", "1", "3"]  # 1/(2 x 0.5); P(|D| > 2) = 0.073, P(|D| > 3) = 0.027

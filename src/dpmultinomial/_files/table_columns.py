@@ -190,6 +190,30 @@ class Hierarchy:
                 inner[above] = True
         return next((i for i, count in enumerate(counts) if inner[i] and sums[i] != count), None)
 
+    def largest_sums(self, weights: Sequence[float]) -> tuple[float, float]:
+        """Return the largest weight of the nodes whose counts one record changes if the record is added or removed, and
+        if it is replaced by another record.
+
+        Parameters
+        ----------
+        weights : numbers >= 0, one per node.
+
+        Returns
+        -------
+        added, replaced : float
+            Largest sum of the weights on a path from the root to a leaf, and largest sum of the weights of the nodes
+            that are on exactly one of two such paths.
+        """
+        below: list[list[float]] = [[] for _ in self.parent]  # largest sums on the paths from each child to the leaves
+        added = replaced = 0.0
+        for node in sorted(range(len(self.parent)), key=self.depth.__getitem__, reverse=True):
+            paths = sorted(below[node], reverse=True)
+            replaced = max(replaced, sum(paths[:2]) if len(paths) > 1 else 0.0)
+            added = weights[node] + (paths[0] if paths else 0.0)
+            if self.parent[node] >= 0:
+                below[self.parent[node]].append(added)
+        return added, replaced  # the root is the last node
+
 
 def is_of(record: Mapping[str, Any]) -> bool:
     """Return whether the record of a release describes counts of a tree."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _checks
+from .._accounting.composition import RELATIONS
 from .._files import table_columns
 from .._files.csv_table import CsvTable
 from .._files.csv_table import read as read_table
@@ -23,6 +24,7 @@ from .._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
 from .release import Release
 
 COLUMNS = ("name", "value")
+ADD_OR_REMOVE = RELATIONS[0]
 
 
 def read(
@@ -202,15 +204,21 @@ def _tree(found: Published, law: Callable[[float], Any]) -> Release:
     """
     record: Mapping[str, Any] = found.record
     names, levels = found.table.texts("category"), list(record["levels"])
-    depth = np.array(table_columns.of(found.table, names).depth)
+    shape = table_columns.of(found.table, names)
+    depth = np.array(shape.depth)
     laws = [law(record["scale"][level]) if level in record["scale"] else Exact() for level in levels]
     parents = [above or None for above in found.table.texts("parent")]
+    facts = _facts(found)
+    if record["cost"]["relation"] == ADD_OR_REMOVE and record["change_of_a_level"] == 1:
+        (unit,) = set(record["cost"]) - {"relation"}
+        spent = [record["cost_of_each"].get(levels[d], 0.0) for d in shape.depth]
+        facts["cost_to_replace"] = {unit: shape.largest_sums(spent)[1]}
     return Release(
         dict(zip(names, found.table.numbers("count").tolist(), strict=True)),
         mechanism=LawByRow(laws, depth),
         parents=dict(zip(names, parents, strict=True)),
         levels=levels,
-        facts=_facts(found),
+        facts=facts,
     )
 
 
@@ -222,7 +230,10 @@ def _additive(found: Published) -> Release:
         ties=str(found.record["ties"]),
         support=inf,
     )
-    return Release(values, mechanism=law, facts=_facts(found))
+    # a replaced record changes two counts but not the total, an added one changes a count and the total
+    cost: Any = found.record["cost"]
+    facts = _facts(found) | {"cost_to_replace": {"epsilon": cost["epsilon"]}}
+    return Release(values, mechanism=law, facts=facts)
 
 
 def _censored(found: Published) -> Release:

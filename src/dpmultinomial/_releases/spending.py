@@ -2,11 +2,11 @@
 `_accounting.composition` and written in the form that the ledger records.
 
 Costs are added by source. A budget bounds the loss of a person whose record is replaced by another record: the cost of
-adding or removing a record is converted to this relation (`accounting.neighbours`) and added. An exchange within
-invariants is not included, because replacing a record changes information that a swap publishes exactly, so that a swap
-gives no guarantee for this relation. Exchanges are added separately and have a separate budget, or none. A mix of costs
-is compared with a budget in (epsilon, delta) through its Rényi curve; an (order, epsilon) statement holds at every
-smaller order.
+adding or removing a record is converted to an upper bound for this relation (`Cost.replaced`) and added. An exchange
+within invariants is not included, because replacing a record changes information that a swap publishes exactly, so that
+a swap gives no guarantee for this relation. Exchanges are added separately and have a separate budget, or none. A mix
+of costs is compared with a budget in (epsilon, delta) through its Rényi curve; an (order, epsilon) statement holds at
+every smaller order.
 
 `Plan` contains the results that a mechanism computes before any noise is drawn, and `Drawn` contains the draws.
 """
@@ -35,7 +35,12 @@ OUTSIDE = (
     "for a single person covers this cost"
 )
 UNBOUNDED = "none: the total cost of the releases of this source is not limited"
-_TWICE = "a cost for adding or removing a record is counted as the cost for replacing a record"
+# general bound; the cost can be smaller, but costs that were recorded earlier are counted in this way
+COUNTED = (
+    "Budgets count an upper bound on the cost of replacing a record: twice the epsilon, or four times the rho, of "
+    "adding or removing a record."
+)
+_TWICE = "a cost for adding or removing a record is counted as an upper bound on the cost for replacing a record"
 _ORDERS = tuple(1 + 2.0 ** (k / 4) for k in range(-24, 49))
 
 
@@ -86,7 +91,10 @@ class Cost:
 
     @property
     def replaced(self) -> "Cost":
-        """Return the privacy cost for a person whose record is replaced by another record.
+        """Return an upper bound on the privacy cost for a person whose record is replaced by another record.
+
+        For every mechanism, this is the sum of the costs of a removal and an addition. The cost of counts whose
+        measurements are known can be smaller (`Hierarchy.largest_sums`).
 
         Raises
         ------

@@ -20,7 +20,16 @@ from markupsafe import Markup
 from dpmultinomial._files import places
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._releases import checks
-from dpmultinomial._releases.spending import REPLACE, Cost, amount, loss_bound, of_ceiling
+from dpmultinomial._releases.spending import (
+    ADD_OR_REMOVE,
+    COUNTED,
+    EXCHANGE,
+    REPLACE,
+    Cost,
+    amount,
+    loss_bound,
+    of_ceiling,
+)
 
 from .. import style
 from . import figure
@@ -121,11 +130,9 @@ def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, floa
         return ["No data were protected: this is a rehearsal with invented data."]
     if not isinstance(cost, Mapping) or not cost:
         if protects := point.get("protects"):
-            epsilon = f"epsilon = {amount(protects['epsilon_of_an_exchange'])}"
-            return [
-                f"An exchange of two records' swapped values is protected with {epsilon}.",
-                "The margins of the table are published exactly and are not protected.",
-            ]
+            epsilon = float(protects["epsilon_of_an_exchange"])
+            guarantee = [_guarantee(Cost(relation=EXCHANGE, epsilon=epsilon), EXCHANGE)] if epsilon > 0 else []
+            return [*_exchanged(f"epsilon = {amount(epsilon)}"), *guarantee]
         noise = point.get("noise") or {}
         if noise.get("law") == "exact" or "fixed" in noise:
             return ["No noise was added to the counts, so there is no guarantee of differential privacy."]
@@ -139,8 +146,10 @@ def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, floa
     paid = "Rényi " if "order" in stated else ""
     paid += " and ".join(f"{key} = {amount(value)}" for key, value in {**stated, **delta}.items())
     asked = Cost(relation=relation or REPLACE, **stated)
-    more = replaced_text({**stated, **delta}, relation)
+    more = replaced_text({**stated, **delta}, relation, point.get("cost_to_replace"))
     sentences = [f"Individual records were protected with {paid}{f' ({relation}{more})' if relation else ''}."]
+    if relation == EXCHANGE:
+        sentences = _exchanged(paid)
     sentences.append(_guarantee(asked, relation, delta.get("delta", 0.0)))
     sentences += composed(point.get("noise"), asked)
     source = str(point.get("source", ""))
@@ -149,6 +158,8 @@ def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, floa
     counted = counted if len(counted) > 1 else list(point.get("budget_sources") or counted)
     if source and isinstance(ceiling, Mapping) and (part := of_ceiling(asked, ceiling)):
         sentences.append(f"Of the budget of {source}, this release used {part}.")
+        if relation == ADD_OR_REMOVE and {"epsilon", "rho"} & set(ceiling):
+            sentences.append(COUNTED)
         others = ", ".join(counted)
         sentences.append(
             f"The budget covers the releases from the sources {others}, which have the same people."
@@ -156,6 +167,14 @@ def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, floa
             else f"The budget covers the releases from {source} only."
         )
     return sentences
+
+
+def _exchanged(paid: str) -> list[str]:
+    """Return sentences that state what a swap protects, and what it does not protect."""
+    return [
+        f"An exchange of two records' swapped values is protected with {paid}.",
+        "The margins of the table are published exactly and are not protected.",
+    ]
 
 
 def composed(noise: Any, cost: Cost) -> list[str]:

@@ -217,7 +217,8 @@ def release_sentence(
     stated = unit if order is None else f"{unit} (order {order:g})"
     text = f"The {stated} that the release states refers to neighbours that {_neighbours(first['relation'])}. "
     budget = f"A budget of {source} would count" if ceiling == {} else f"The budget of {source} counts"
-    text += f"{budget} the {unit} of a replaced record, {_factor(first)}{_converted(unit, ceiling or {})}. "
+    bound = "" if first["relation"] == REPLACE else "an upper bound on "
+    text += f"{budget} {bound}the {unit} of a replaced record, {_factor(first)}{_converted(unit, ceiling or {})}. "
     text += f"At delta = {first['delta']:g}, a release alone has the epsilon in its column; budgets do not count it. "
     if planned.NOISY_TOTAL in quantities:
         text += "The first column is the epsilon of each noisy count; the release states twice this epsilon. "
@@ -254,7 +255,7 @@ def shown(found: pd.DataFrame, level: float) -> pd.DataFrame:
     if found["cost"].isna().all():
         return table
     for column, relation in (("cost", "relation"), ("budget_cost", "budget_relation")):
-        title = f"{unit} stated" if column == "cost" else f"{unit} if replaced"
+        title = f"{unit} stated" if column == "cost" else f"{unit} counted"
         cells = zip(found[column], found[relation], strict=True)
         table[title] = [f"{amount(number)} ({words})" for number, words in cells]
     table[f"epsilon at delta {found['delta'].iloc[0]:g}"] = found["epsilon_at_delta"].map(amount)

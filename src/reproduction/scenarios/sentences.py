@@ -235,6 +235,13 @@ def assumptions(facts: Facts, point: Facts) -> list[str]:
     return sentences
 
 
+def sampled(*nouns: str) -> str:
+    """Return the assumption about the population quantities that `nouns` name, such as rates, as a sentence."""
+    return (
+        f"The {listed(list(nouns))} (but not the counts) also assume that the records are an independent random sample."
+    )
+
+
 def _origin(facts: Facts, point: Facts) -> Iterator[str]:
     if point.get("origin") == "rehearsal":
         yield "Rehearsal with invented data: anyone can reproduce its noise, so it is not a release."
@@ -359,30 +366,37 @@ def cost_text(point: Facts) -> str:
     stated = {k: float(v) for k, v in cost.items() if isinstance(v, (int, float)) and k != "sensitivity"}
     paid = "Rényi " if "order" in stated else ""
     paid += ", ".join(f"{key} = {amount(value)}" for key, value in stated.items())
-    where = f" (neighbouring files: {relation}{replaced_text(stated, relation)})" if relation else ""
+    more = replaced_text(stated, relation, point.get("cost_to_replace"))
+    where = f" (neighbouring files: {relation}{more})" if relation else ""
     if not relation and "sensitivity" in cost:
         where = f" for a change of the counts by the stated sensitivity, {cost['sensitivity']:g}"
     of = "such a release" if point.get("origin") == "rehearsal" else "the release"
     return f"Privacy cost of {of}: {paid}{where}."
 
 
-def replaced_text(stated: Mapping[str, float], relation: str) -> str:
-    """Return the privacy cost of replacing a record as text, such as ``; epsilon = 4 to replace a record``. Budgets
-    count this cost. The text is empty if the stated cost does not refer to adding or removing a record, or if it has a
-    delta.
+def replaced_text(stated: Mapping[str, float], relation: str, known: Any = None) -> str:
+    """Return the privacy cost of replacing a record as text, such as ``; epsilon = 4 to replace a record``, or the
+    upper bound that budgets count, such as ``; epsilon at most 4 to replace a record``. The text is empty if the stated
+    cost does not refer to adding or removing a record, or if it has a delta and the cost of replacing a record is not
+    known.
 
     Parameters
     ----------
-    stated : epsilon, rho, or epsilon and order.
+    stated : epsilon, rho, epsilon and order, or epsilon and delta.
     relation : neighbouring relation of the stated cost.
+    known : dictionary with the cost of replacing a record, computed from the noise; None if only the bound is known.
     """
-    if not stated or "delta" in stated or not relation.startswith("add"):
+    if not stated or not relation.startswith("add") or ("delta" in stated and not known):
         return ""
     from dpmultinomial._releases.spending import REPLACE, Cost, amount  # only such a cost needs this import
 
+    if isinstance(known, Mapping) and known:
+        return f"; {', '.join(f'{key} = {amount(float(value))}' for key, value in known.items())} to {REPLACE}"
     replaced = Cost(relation=relation, **{key: stated[key] for key in ("epsilon", "rho", "order") if key in stated})
     numbers = [
-        f"{key} = {amount(value)}" for key, value in replaced.replaced.stated().items() if not isinstance(value, str)
+        f"{key} {'' if key == 'order' else 'at most '}{amount(value)}"
+        for key, value in replaced.replaced.stated().items()
+        if not isinstance(value, str)
     ]
     return f"; {', '.join(numbers)} to {REPLACE}"
 

@@ -211,6 +211,9 @@ def test_a_release_made_here_says_how_it_was_made(mechanism, tmp_path):
         assert found.groups == ("parameters", "counts")
     else:
         assert abs(found.counts["a"].mean() - 40) < 40  # noise of scale 2 to 3: chance of a false alarm below 1e-5
+    if mechanism == "additive_counts":  # two counts change by 1 if a record is replaced, and the total does not change
+        assert release.facts["cost"]["epsilon"] == pytest.approx(2 * 0.5)
+        assert release.facts["cost_to_replace"] == {"epsilon": pytest.approx(2 * 0.5)}
     if mechanism == "discrete_gaussian":
         assert release.mechanism.sigma == pytest.approx(10**0.5, rel=1e-6)  # sqrt(2/(2 rho))
     with pytest.raises(ValueError, match=r"^mechanism must be omitted, because .*record.json already contains"):

@@ -129,11 +129,11 @@ def test_a_plan_names_the_parameter_of_its_cost(tmp_path):
     assert text.startswith(
         "The rho that the release states refers to neighbours that differ by one record more or less."
     )
-    assert "counts the rho of a replaced record, which is 4 times as large." in text
+    assert "counts an upper bound on the rho of a replaced record, which is 4 times as large." in text
     assert "covers rho = 0.5, but not rho = 1" in text
     table = planning.shown(made, 0.95)
     assert table.loc[table["rho"] == "0.5", "rho stated"].iloc[0] == "0.5 (add or remove a record)"
-    assert table.loc[table["rho"] == "0.5", "rho if replaced"].iloc[0] == "2 (replace a record)"
+    assert table.loc[table["rho"] == "0.5", "rho counted"].iloc[0] == "2 (replace a record)"
 
 
 def test_mechanisms_without_additive_noise():
@@ -277,8 +277,8 @@ def test_the_largest_value_that_the_budget_covers_is_stated(covered, end):
     text = planning.release_sentence(plan_of(covered), {"release": "r"}, "s")
     assert text == (
         "The epsilon that the release states refers to neighbours that differ by one record more or less. The budget "
-        "of s counts the epsilon of a replaced record, which is 2 times as large. At delta = 1e-06, a release alone "
-        f"has the epsilon in its column; budgets do not count it. {end}"
+        "of s counts an upper bound on the epsilon of a replaced record, which is 2 times as large. At delta = 1e-06, "
+        f"a release alone has the epsilon in its column; budgets do not count it. {end}"
     )
 
 
@@ -341,7 +341,7 @@ def test_the_table_of_a_plan_has_rounded_cells():
     found = plan_of(["yes", "no budget", "beyond"])
     table = planning.shown(found, 0.9)
     assert list(table.columns) == [
-        "epsilon", "quantity", "scale of noise", "within (90 %)", "epsilon stated", "epsilon if replaced",
+        "epsilon", "quantity", "scale of noise", "within (90 %)", "epsilon stated", "epsilon counted",
         "epsilon at delta 1e-06", "covered",
     ]  # fmt: skip
     assert table.iloc[0].tolist() == [

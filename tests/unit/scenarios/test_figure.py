@@ -506,6 +506,9 @@ def test_a_page_that_is_too_large_omits_the_table_or_is_rejected(tmp_path, monke
         page.write(files, tmp_path / "x.html")
 
 
+ADD, REPLACE, EXCHANGE = "add or remove a record", "replace a record", "exchange within invariants"
+
+
 @pytest.mark.parametrize(
     ("point", "told"),
     [
@@ -523,7 +526,20 @@ def test_a_page_that_is_too_large_omits_the_table_or_is_rejected(tmp_path, monke
         (
             {"protects": {"epsilon_of_an_exchange": 1.23456}},
             ["An exchange of two records' swapped values is protected with epsilon = 1.23456.",
-             "The margins of the table are published exactly and are not protected."],
+             "The margins of the table are published exactly and are not protected.",
+             # exp(1.23456) = 3.4369 and 3.4369/4.4369 = 0.77462, rounded upwards
+             "A reader who considers two files that differ by one step (exchange within invariants) equally likely can "
+             "become at most 3.44 : 1 (77.5 %) sure of the true one."],
+        ),
+        # two records at rate 1/2 are exchanged with probability 1/2, whatever the file: the loss is 0
+        (
+            {"protects": {"epsilon_of_an_exchange": 0.0}},
+            ["An exchange of two records' swapped values is protected with epsilon = 0.", "The margins of the table"],
+        ),
+        (
+            {"protects": {"epsilon_of_an_exchange": 3.0}, "cost": {"epsilon": 6.0, "relation": EXCHANGE}},
+            ["An exchange of two records' swapped values is protected with epsilon = 6.", "The margins of the table",
+             "A reader who considers two files that differ by one step (exchange within invariants)"],
         ),
     ],
 )  # fmt: skip
@@ -684,7 +700,6 @@ def test_the_number_of_other_counts_with_different_intervals_has_its_plural(size
     assert f", also for {size - 1} more count{'s' if size == 3 else ''}: intervals made" in text
 
 
-ADD, REPLACE = "add or remove a record", "replace a record"
 THREE = {"name": ["s", "s", "n", "w", "x", "y", "z"], "parent": ["", "", "s", "s", "n", "n", "w"],
          "value": ["9", "8", "5", "", "2", "3", "4"]}  # fmt: skip
 
@@ -700,6 +715,8 @@ THREE = {"name": ["s", "s", "n", "w", "x", "y", "z"], "parent": ["", "", "s", "s
         ({"epsilon": 1.0, "sensitivity": 1}, THREE, {"epsilon": 4.0, "relation": "add or remove a record"}),
         ({"noise": {"rho": 0.5, "sensitivity": 1}}, THREE, {"rho": 2.0, "relation": "add or remove a record"}),
         ({"noise": {"epsilon": 1.0, "relation": ADD}}, THREE, {"epsilon": 4.0, "relation": ADD}),
+        ({"noise": {"rho": 1.0, "relation": ADD}}, None, {"rho": 1.0, "relation": ADD}),
+        ({"epsilon": 1.0, "sensitivity": 1}, None, {"epsilon": 1.0, "relation": ADD, "sensitivity": 1}),
         ({"epsilon": 1.0, "sensitivity": 6}, THREE, {"epsilon": 1.0, "sensitivity": 6}),
         # with a public total, only a record that is replaced is protected; it changes two counts by 1
         ({"epsilon": 1.0, "sensitivity": 1, "total": 9}, None, {"epsilon": 2.0, "relation": "replace a record"}),
@@ -713,7 +730,13 @@ THREE = {"name": ["s", "s", "n", "w", "x", "y", "z"], "parent": ["", "", "s", "s
     ],
 )
 def test_the_cost_of_a_tree_is_that_of_all_its_levels(settings, columns, expected):
-    assert answer.spent_of(settings, columns) == expected
+    cost = answer.spent_of(settings, columns)
+    assert cost == expected
+    # replacing x by z changes three measurements of THREE by 1, of four that adding x changes; a pair of disjoint
+    # counts changes by 1 each, and the rho of independent noise is a sum over the counts
+    factor = 0.75 if columns else 2.0
+    replaced = {unit: factor * cost[unit] for unit in ("epsilon", "rho") if unit in cost}
+    assert answer.replaced_of(cost, settings, columns) == (replaced if cost.get("relation") == ADD else {})
 
 
 def test_a_rehearsal_states_the_cost_of_such_a_release():
@@ -724,7 +747,7 @@ def test_a_rehearsal_states_the_cost_of_such_a_release():
     stated = sentences.cost_text({"cost": {"epsilon": 1.0, "sensitivity": 3}})  # of no known neighbouring relation
     assert stated == "Privacy cost of the release: epsilon = 1 for a change of the counts by the stated sensitivity, 3."
     stated = sentences.cost_text({"cost": {"epsilon": 1.0, "sensitivity": 1, "relation": ADD}})
-    assert stated == f"Privacy cost of the release: epsilon = 1 (neighbouring files: {ADD}; epsilon = 2 to {REPLACE})."
+    assert stated.endswith(f": epsilon = 1 (neighbouring files: {ADD}; epsilon at most 2 to {REPLACE}).")
 
 
 def test_least_squares_estimates_without_an_error_have_all_digits():

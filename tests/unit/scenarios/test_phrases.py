@@ -2,14 +2,19 @@
 
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import dpmultinomial as dpm
+from dpmultinomial._files.table_columns import Hierarchy
 from reproduction.scenarios import sentences
+from reproduction.scenarios.additive_counts import answer as additive
 from reproduction.scenarios.noisy_counts import rules, without_prior
+
+ADD = "add or remove a record"
 
 
 @pytest.mark.parametrize(
@@ -213,13 +218,94 @@ def test_a_prior_is_described_by_its_law_and_its_numbers(prior, text):
         (
             # both changes of a replacement change other counts: the rho of the sum of the changes is (1 + 1)^2 rho
             {"cost": {"rho": 0.25, "relation": "replace a record"}, "neighbours": "add or remove a record"},
-            "Privacy cost of the release: rho = 0.25 (neighbouring files: add or remove a record; rho = 1 to replace a "
-            "record).",
+            "Privacy cost of the release: rho = 0.25 (neighbouring files: add or remove a record; rho at most 1 to "
+            "replace a record).",
+        ),
+        (
+            {"cost": {"rho": 0.25, "relation": ADD}, "cost_to_replace": {"rho": 0.5}},
+            "Privacy cost of the release: rho = 0.25 (neighbouring files: add or remove a record; rho = 0.5 to replace "
+            "a record).",
+        ),
+        # for (epsilon, delta) without the noise, the text states no cost of a replacement
+        (
+            {"cost": {"epsilon": 1.0, "delta": 1e-6, "relation": ADD}},
+            "Privacy cost of the release: epsilon = 1, delta = 1e-06 (neighbouring files: add or remove a record).",
+        ),
+        # 2 epsilon = 2 (2 - 1)/(2 - 1) = 3 at order 4/3, by Hölder's inequality
+        (
+            {"cost": {"epsilon": 1.0, "order": 2.0, "relation": ADD}},
+            "Privacy cost of the release: Rényi epsilon = 1, order = 2 (neighbouring files: add or remove a record; "
+            "epsilon at most 3, order 1.33334 to replace a record).",
         ),
     ],
 )
 def test_a_cost_is_stated_with_its_neighbours(point, text):
     assert sentences.cost_text(point) == text
+
+
+def _delta(first: tuple[int, int], second: tuple[int, int], epsilon: float) -> tuple[float, float]:
+    """Return the largest finite loss and the hockey-stick divergence at epsilon = 1.4 of two files of two counts, by a
+    sum over all noisy counts and noisy totals. The noise has P(z) proportional to exp(-epsilon |z|), |z| <= 5.
+    """
+    size = np.arange(-5, 6)
+    noise = np.exp(-epsilon * abs(size)) / np.exp(-epsilon * abs(size)).sum()
+
+    def law(counts: tuple[int, int]) -> np.ndarray:
+        parts = [np.pad(noise, (value, 14 - value)) for value in (*counts, sum(counts))]
+        return np.einsum("i,j,k->ijk", *parts)
+
+    p, q = law(first), law(second)
+    both = (p > 0) & (q > 0)
+    return float(np.log(p[both] / q[both]).max()), float(np.maximum(p - math.exp(2 * epsilon) * q, 0).sum())
+
+
+def test_replacing_a_record_costs_additive_counts_no_more_than_adding_one():
+    """Replacing changes two counts by 1, and adding changes one count and the total by 1: the losses are equal. The
+    general bound would be 4 epsilon, with delta (1 + exp(2 epsilon)) times as large.
+    """
+    settings = {"released": [4, 3], "epsilon": 0.7, "support": 5, "algorithm": "2", "ties": "random"}
+    _, facts = additive._release(SimpleNamespace(settings=settings, release=None, columns=None))
+    for second, key in (((5, 3), "cost"), ((5, 2), "cost_to_replace")):
+        largest, delta = _delta((4, 3), second, 0.7)
+        assert facts[key]["epsilon"] == pytest.approx(1.4) == pytest.approx(largest)
+        assert facts[key]["delta"] == pytest.approx(delta, rel=1e-9)
+    assert re.search(r"; epsilon = 1\.4, delta = 0\.0\d+ to replace a record\)", sentences.cost_text(facts))
+
+
+TREES = {  # parents of the nodes, in an order in which the root need not be the first
+    "chain": [1, 2, -1],
+    "star": [-1, 0, 0, 0],
+    "two deep leaves below one child": [-1, 0, 0, 2, 3, 4, 2, 6, 7],
+    "unequal depths": [2, 0, -1, 2, 3, 3, 5],
+}
+
+
+@pytest.mark.parametrize("parents", TREES.values(), ids=TREES)
+@pytest.mark.parametrize("power", [1, 2])
+def test_the_cost_of_a_tree_is_that_of_the_worst_pair_of_files(parents, power):
+    """Compare the counts of all nodes for all pairs of neighbouring files: every leaf has one record, and one more
+    record is added to any leaf, or moved between any two leaves.
+    """
+    leaves = [node for node in range(len(parents)) if node not in parents]
+
+    def counts(records: list[int]) -> np.ndarray:
+        total = np.zeros(len(parents))
+        for node in records:
+            while node >= 0:
+                total[node] += 1
+                node = parents[node]
+        return total
+
+    def depth(node: int) -> int:
+        return 0 if parents[node] < 0 else 1 + depth(parents[node])
+
+    weights = np.random.default_rng(5).exponential(size=len(parents)).round(3)
+    shape = Hierarchy(parents, [depth(node) for node in range(len(parents))])
+    added = max(abs(counts([*leaves, leaf]) - counts(leaves)) ** power @ weights for leaf in leaves)
+    replaced = max(
+        abs(counts([*leaves, one]) - counts([*leaves, other])) ** power @ weights for one in leaves for other in leaves
+    )
+    assert shape.largest_sums(weights) == pytest.approx((added, replaced), abs=1e-12)
 
 
 def test_each_accuracy_is_stated_with_its_number_of_rows_and_its_reason():

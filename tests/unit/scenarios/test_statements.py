@@ -374,10 +374,14 @@ def test_a_swapped_table_states_what_the_swapping_protects(shown):
     shown(kind="swapped_table", table=[[5, 2], [3, 4]], rate=0.25)
     found = page.write(making.files("mine", "."), "page.html")
     assert found.sentences[0].startswith("The swapping accounts for ")
-    one, two = page.protected(found, {})
+    one, two, three = page.protected(found, {})
     stated = next(text for text in found.assumptions if text.startswith("An exchange of two records' swapped values"))
     assert stated.startswith(one.removesuffix("."))
     assert two == "The margins of the table are published exactly and are not protected."
+    # the numbers of derangements of 14 and 12 records are D = 32,071,101,049 and 176,214,841, and the odds of the rate
+    # are 1/3: exp(epsilon) = 9 D(14)/D(12) = 1637.9999993, and epsilon = 7.4
+    assert "(exchange within invariants) equally likely can become at most 1,638 : 1 (99.939 %) sure" in three
+    assert three.endswith(" Above epsilon = 5, this is a weak guarantee.")
     point = found.facts["points"][0] | {"cost": {"epsilon": 2.0, "relation": "exchange within invariants"}}
     released = swapped.assumptions(point)  # the record of a release states one epsilon, which is rounded up
     assert released[-1] == "The margins are published exactly and are not protected."
@@ -441,6 +445,8 @@ def test_a_page_states_the_guarantee_and_the_part_of_the_budget_for_each_neighbo
     told = " ".join(page._protected({"cost": cost, "source": "survey"}, {"survey": budget}))
     assert f"that differ by one step ({cost['relation']}) equally likely can become at most {sure}" in told
     assert f"Of the budget of survey, this release used {used}." in told
+    bound = "Budgets count an upper bound on the cost of replacing a record: twice the epsilon, or four times the rho, "
+    assert (bound in told) == (cost["relation"] == "add or remove a record")
 
 
 def test_equal_scales_and_one_kind_of_measurement_are_one_statement(shown):
@@ -574,7 +580,7 @@ def test_a_bound_on_what_a_reader_learns_is_rounded_upwards(epsilon):
         (
             {"sensitivity": 1},
             "1,",
-            "rho = 0.5 (neighbouring files: add or remove a record; rho = 2 to",
+            "rho = 0.5 (neighbouring files: add or remove a record; rho = 1 to",
         ),
         ({"sensitivity": 2}, "2,", "rho = 0.5 for a change of the counts by the stated sensitivity, 2."),
     ],

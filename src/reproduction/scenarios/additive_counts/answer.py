@@ -14,6 +14,7 @@ from dpmultinomial._mechanisms.additive_counts import AdditiveCounts
 from dpmultinomial._mechanisms.laplace import default_support
 from dpmultinomial._posteriors.additive import additive_counts
 from dpmultinomial._posteriors.additive.additive_counts import AdditivePosterior
+from dpmultinomial._releases.spending import ADD_OR_REMOVE, REPLACE
 
 from .. import standard
 from ..batch import Answers, both, one_a_table
@@ -62,11 +63,14 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
     law = AdditiveCounts(
         **{key: settings[key] for key in ("epsilon", "algorithm", "ties", "support") if key in settings}
     )
-    spent = law.cost()  # the noise is bounded, so some releases rule out a neighbouring file
+    # the noise is bounded, so some releases rule out a neighbouring file
+    spent, replaced = law.cost(ADD_OR_REMOVE), law.cost(REPLACE, changes=(1, -1))
     assert isinstance(spent, ApproxDP)
+    assert isinstance(replaced, ApproxDP)
     cost = {"epsilon": spent.epsilon, "delta": spent.delta, "relation": spent.relation}
     bound = settings.get("support") or default_support(law.epsilon)
     facts: dict[str, Any] = {"origin": "published", "cost": cost, "noise_bound": bound}
+    facts["cost_to_replace"] = {"epsilon": replaced.epsilon, "delta": replaced.delta}
     counts = np.asarray(values, dtype=np.int64)
     if REHEARSAL in settings:
         counts, facts["origin"] = law.sample(counts, rng=case.rng), REHEARSAL

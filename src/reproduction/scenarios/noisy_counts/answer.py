@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from dpmultinomial._files import csv_table
+from dpmultinomial._files.table_columns import Hierarchy
 from dpmultinomial._inference import counts, trees
 from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.reading import read
@@ -168,6 +169,8 @@ def _stated(
         facts["published_as"] = texts
     if spent := spent_of(settings, columns):
         facts["cost"] = spent
+        if replaced := replaced_of(spent, settings, columns):
+            facts["cost_to_replace"] = replaced
     total = settings.get("total")
     if REHEARSAL in settings:
         total, facts["origin"] = int(listed.sum()), REHEARSAL
@@ -233,26 +236,41 @@ def spent_of(settings: Mapping[str, Any], columns: rules.Columns = None) -> dict
     if not unit or "relation" not in cost or not (tree or (total and cost["relation"] == ADD_OR_REMOVE)):
         return cost if unit else {}
     relation = REPLACE if total else cost["relation"]
-    changed = _changed(columns, noise, replaced=relation == REPLACE) if tree else 2
+    changed = _changed(columns, noise)[relation == REPLACE]
     return {unit: cost[unit] * changed / change, "relation": relation} if changed else {}
 
 
-def _changed(columns: rules.Columns, noise: Mapping[str, Any], *, replaced: bool) -> int:
-    """Return the largest number of measurements of a tree whose true counts change by 1 if one record is replaced, or
-    is added or removed.
+def replaced_of(
+    cost: Mapping[str, Any], settings: Mapping[str, Any], columns: rules.Columns = None
+) -> dict[str, float]:
+    """Return the privacy cost of replacing a record. The dictionary is empty if `cost` is not the cost of adding or
+    removing a record.
+
+    Parameters
+    ----------
+    cost : result of `spent_of`.
+    settings, columns : settings of the scenario and columns of its file.
     """
-    assert columns is not None
+    if cost.get("relation") != ADD_OR_REMOVE:
+        return {}
+    added, replaced = _changed(columns, settings.get("noise", settings))
+    return {unit: cost[unit] * replaced / added for unit in ("epsilon", "rho") if unit in cost}
+
+
+def _changed(columns: rules.Columns, noise: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the largest number of measurements whose true counts change by 1 if one record is added or removed, and if
+    one record is replaced. Without a tree, the counts are those of disjoint groups.
+    """
+    if columns is None or not rules.is_tree(columns):
+        return 1, 2
     weights = dict.fromkeys(columns["name"], 0)
     for name, value in zip(columns["name"], columns["value"], strict=True):
         weights[name] += bool(value) or "threshold" in noise
-    below: dict[str, list[int]] = {name: [] for name in weights}  # largest sums of weights on the paths to the leaves
-    depths, above, most, longest = rules.depths(columns), rules.parents(columns), 0, 0
-    for name in sorted(weights, key=depths.__getitem__, reverse=True):
-        paths = sorted(below[name], reverse=True)
-        most = max(most, sum(paths[:2]) if len(paths) > 1 else 0)
-        longest = weights[name] + (paths[0] if paths else 0)
-        below.setdefault(above[name] or "", []).append(longest)
-    return most if replaced else longest  # the root is the last node
+    depths, above = rules.depths(columns), rules.parents(columns)
+    place = {name: node for node, name in enumerate(weights)} | {None: -1}
+    shape = Hierarchy([place[above[name]] for name in weights], [depths[name] for name in weights])
+    added, replaced = shape.largest_sums(list(weights.values()))
+    return round(added), round(replaced)
 
 
 _RELATIONS = {1.0: ADD_OR_REMOVE, 2.0: REPLACE}  # neighbouring relation by the L1 change, or squared L2 change

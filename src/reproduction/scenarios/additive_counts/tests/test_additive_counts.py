@@ -47,7 +47,9 @@ def test_rows_are_the_posterior_and_the_total(tmp_path):
 
 
 def test_the_cost_of_bounded_noise_has_a_delta(tmp_path):
-    """A noise value of 3 (of total or count) is impossible after one record less: delta = 1 - (1 - p(3))^2."""
+    """A noise value of 3 (of total or count) is impossible after one record less: delta = 1 - (1 - p(3))^2. If a record
+    is replaced, two counts change instead of a count and the total.
+    """
     files = made(tmp_path, released=RELEASED, epsilon=1.0, algorithm="2", support=3)
     _, _, facts = making.read(files)
     weights = np.exp(-abs(np.arange(-3, 4)))
@@ -57,10 +59,14 @@ def test_the_cost_of_bounded_noise_has_a_delta(tmp_path):
     said = sentences.assumptions(facts, facts["points"][0])
     assert "noise of scale 1 between -3 and 3 was added to the total" in said[1]
     assert said[-1] == (
-        "Privacy cost of the release: epsilon = 2, delta = 0.0467223 (neighbouring files: add or remove a record)."
+        "Privacy cost of the release: epsilon = 2, delta = 0.0467223 (neighbouring files: add or remove a record; "
+        "epsilon = 2, delta = 0.0467223 to replace a record)."
     )
     protected = page._protected(facts["points"][0], {})
-    assert protected[0].endswith(" protected with epsilon = 2 and delta = 0.0467223 (add or remove a record).")
+    assert protected[0].endswith(
+        " protected with epsilon = 2 and delta = 0.0467223 (add or remove a record; epsilon = 2, delta = 0.0467223 to "
+        "replace a record)."
+    )
     assert protected[1].endswith("the true one (with probability at most 0.0467223, the reader may learn more).")
 
 

@@ -326,6 +326,12 @@ def test_a_release_of_a_tree_is_answered_from_its_record_alone(tmp_path, monkeyp
     said = json.dumps(summarise(making.files("t", tmp_path)).assumptions)
     assert "release t, generation 1" in said
     assert "1 at level state, 2 at level region and 2 at level county" in said
+    if not public:  # replacing a by south changes north, a and south; replacing a by b changes a and b
+        scales = json.loads((folder / "record.json").read_text())["scale"]
+        rho = {level: 1 / (2 * sd**2) for level, sd in scales.items()}
+        worst = max(2 * rho["region"] + rho["county"], 2 * rho["county"])
+        stated = re.search(r"rho = ([\d.]+) \(.*; rho = ([\d.]+) to replace a record", said)
+        assert [float(part) for part in stated.groups()] == pytest.approx([sum(rho.values()), worst], rel=1e-5)
     with pytest.raises(SystemExit, match="about must be 'counts' for a tree, got 'rates'"):
         command.main(["answer", "releases/t/1", "--about", "rates"])
 
