@@ -21,7 +21,7 @@ from .case import CONFIDENCE
 from .making import Files
 from .noisy_counts.rules import FEWEST
 from .sentences import real, shares
-from .swapped_table.rules import selection_repeated
+from .swapped_table.rules import about_population, selection_repeated
 
 MOST_SENTENCES = 6  # maximum number of sentences on a page; the table has a row for every quantity
 MOST_ROWS = 400  # maximum number of rows in the table of a page
@@ -383,6 +383,7 @@ def _assumed(facts: sentences.Facts, limits: bool) -> list[str]:
             f"Each record was selected for swapping with {chance}; {repeated}. The margins of each table are those of "
             "the original records, and there is no other noise."
         )
+        lines += about_population({f"{kind}s" for kind in rows["type"]})
     if text := _prior_of_batch(facts["kind"], settings, _columns(facts)):
         lines.append(f"Prior: {text}.")
     return lines

@@ -127,7 +127,8 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     simulated.
     """
     if "how" in point:
-        return [f"The model was released with {point['how']}."]
+        sampled = "The probabilities are those of a population of which the records are an independent random sample."
+        return [f"The model was released with {point['how']}.", sampled]
     noisy = any(name != "dirichlet" for name in point["mechanisms"])
     raised = f", and noisy counts below {point['floor']} are raised to it" if noisy else ""
     sentences = [

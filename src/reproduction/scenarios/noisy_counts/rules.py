@@ -18,7 +18,7 @@ from typing import Any
 from dpmultinomial._files import table_columns
 
 from ...config import published_cells, question_rules
-from ..sentences import LEAST_SQUARES, count, level_text, listed
+from ..sentences import LEAST_SQUARES, count, level_text, listed, sampled
 from ..sentences import prior_of_counts as prior_text  # noqa: F401  # used by `sentences.assumptions`
 
 Columns = Mapping[str, Sequence[str]] | None
@@ -616,7 +616,7 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     return sentences
 
 
-SAMPLED = "The rates (but not the counts) also assume that the records are an independent random sample."
+SAMPLED = sampled("rates")
 
 
 def of_tables(settings: Mapping[str, Any], *, known: bool) -> Iterator[str]:

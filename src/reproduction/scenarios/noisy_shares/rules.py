@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...config import question_rules
+from ..sentences import sampled
 
 _ROUNDING = 1e-3  # tolerance for the rounding of each printed share
 _WAYS = ({"epsilon", "order"}, {"r", "alpha"})
@@ -73,8 +74,9 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return the assumptions about the shares and the total, as sentences."""
-    return [
+    sentences = [
         f"The shares are one draw from a Dirichlet distribution with parameters {point['r']:.5g} times each count plus "
         f"{point['alpha']:.5g}.",
         f"The total of {point['total']:,} record{'s' * (point['total'] != 1)} is public and exact.",
     ]
+    return [*sentences, sampled("rates")] if "rates" in point.get("groups", ()) else sentences

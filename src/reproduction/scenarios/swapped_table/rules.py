@@ -4,11 +4,11 @@ sentences.
 The module is written in plain Python, because it runs before any kernel is compiled.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...config import question_rules
-from ..sentences import as_stated, chance, listed
+from ..sentences import as_stated, chance, listed, sampled
 
 Columns = Mapping[str, Sequence[str]] | None
 MOST_CELLS, MOST_RECORDS = 200, 100_000
@@ -82,6 +82,9 @@ MEANINGS = {
 }
 
 
+_POPULATION = {"rates": "rates", "parameters": "odds ratios"}  # groups that describe the population, and their names
+
+
 def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return the assumptions about the swapping and the published margins, as sentences."""
     records = f"{point['total']:,} records" if point["total"] != 1 else "record"
@@ -94,6 +97,7 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     ]
     rows, columns = (point["sides"][side] for side in ("rows", "columns"))
     sentences.append(f"The table has the rows {_few(rows)} and the columns {_few(columns)}, and no others.")
+    sentences += about_population(point.get("groups", ()))
     if "probability_odds_ratio_above_1" in point:
         above = chance(point["probability_odds_ratio_above_1"], "exact", 0.0, False)
         sentences.append(f"The probability that the odds ratio is above 1 is {above}.")
@@ -113,6 +117,17 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
             else f"An exchange of two records' swapped values is protected with epsilon = {epsilon}; {margins}"
         )
     return sentences
+
+
+def about_population(groups: Collection[str]) -> list[str]:
+    """Return the assumption about the rates and the odds ratios, as a list with at most one sentence.
+
+    Parameters
+    ----------
+    groups : groups of the quantities in the results, such as ``counts`` and ``rates``.
+    """
+    nouns = [noun for group, noun in _POPULATION.items() if group in groups]
+    return [sampled(*nouns)] if nouns else []
 
 
 def selection_repeated(group: str = "", where: str = "") -> str:

@@ -129,7 +129,9 @@ def test_a_release_chooses_the_kind_and_has_a_rate_a_probability(tmp_path, monke
     # 160 of 240 records; the noise differs in every run, and the test fails with probability 1e-8 by chance
     assert abs(own["mean"] - 2 / 3) < 6 * own["sd"]
     assert own["status"] == ("exact" if settings["noise"] == "dirichlet" else "approximate")
-    assert "240 records (public)" in " ".join(sentences.assumptions(facts, facts["points"][0]))
+    said = " ".join(sentences.assumptions(facts, facts["points"][0]))
+    assert "240 records (public)" in said
+    assert "probabilities are those of a population of which the records are an independent random sample." in said
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from scipy.special import gammaln
 
 from reproduction import kind
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import making, summary
+from reproduction.scenarios import making, sentences, summary
 
 SHARES, TOTAL, R, ALPHA = {"a": 0.55, "b": 0.3, "c": 0.15}, 20, 2.0, 1.5
 STATED = {"kind": "noisy_shares", "shares": SHARES, "total": TOTAL, "r": R, "alpha": ALPHA}
@@ -41,6 +41,22 @@ def test_counts_shares_and_rates_by_enumeration(tmp_path):
     assert found["a among a, b", "share"] == pytest.approx(p[some] @ share / p[some].sum(), rel=1e-10)
     released = rows[(rows["type"] == "share") & (rows["quantity"] == "a")]["released"].iloc[0]
     assert released == pytest.approx(0.55)
+
+
+@pytest.mark.parametrize(
+    ("about", "questions", "stated"),
+    [
+        ("both", {}, True),
+        ("rates", {}, True),
+        ("counts", {}, False),
+        ("counts", {"q": {"about": "rates", "probability": "a > b"}}, True),
+    ],
+)
+def test_rates_state_the_sampling(tmp_path, about, questions, stated):
+    _, _, facts = made(tmp_path, about=about, questions=questions)
+    texts = sentences.assumptions(facts, facts["points"][0])
+    sampled = "The rates (but not the counts) also assume that the records are an independent random sample."
+    assert (sampled in texts) == stated
 
 
 def test_an_improbable_share_is_a_conflict(tmp_path):

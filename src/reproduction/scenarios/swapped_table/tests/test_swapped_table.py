@@ -100,6 +100,28 @@ def test_the_condition_under_which_the_selection_was_repeated_is_stated(tmp_path
     assert strata == "if only one record of a stratum was selected, the selection in this stratum was repeated"
 
 
+SAMPLED = (
+    "The rates and odds ratios (but not the counts) also assume that the records are an independent random sample."
+)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sampled"),
+    [
+        ({"table": TABLE}, SAMPLED),
+        ({"table": TABLE, "about": "rates"}, SAMPLED),
+        ({"table": TABLE, "about": "counts"}, ""),
+        ({"table": [[1, 2, 0], [2, 1, 1]]}, SAMPLED.replace(" and odds ratios", "")),  # only 2 x 2 tables have a ratio
+        ({"table": TABLE, "about": "counts", "questions": {"q": {"about": "rates", "probability": "1/1 > 2/2"}}},
+         SAMPLED.replace(" and odds ratios", "")),
+    ],
+)  # fmt: skip
+def test_quantities_of_a_population_state_the_sampling(tmp_path, settings, sampled):
+    _, _, facts = making.read(made(tmp_path, rate=RATE, **settings))
+    texts = sentences.assumptions(facts, facts["points"][0])
+    assert [text for text in texts if "random sample" in text] == [sampled] * bool(sampled)
+
+
 def test_a_file_of_one_table_is_the_table_and_one_of_many_a_batch(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     cells = [("m", "x", 1), ("m", "y", 2), ("f", "x", 2), ("f", "y", 1)]
@@ -124,8 +146,10 @@ def test_a_file_of_one_table_is_the_table_and_one_of_many_a_batch(tmp_path, monk
             assert odds[number] == pytest.approx(wanted[number], rel=1e-8)
     rated = [f"{line},{RATE}" for line in lines]
     (tmp_path / "rated.csv").write_text("\n".join(["table,row,column,value,rate", *rated]) + "\n")
-    stated = [summary.summarise(made(tmp_path, name, file=f"{name}.csv", **more)).assumptions[1]
-              for name, more in (("many", {"rate": RATE}), ("rated", {}))]  # fmt: skip
+    found = [summary.summarise(made(tmp_path, name, file=f"{name}.csv", **more)).assumptions
+             for name, more in (("many", {"rate": RATE}), ("rated", {}))]  # fmt: skip
+    stated = [texts[1] for texts in found]
+    assert all(texts[2] == SAMPLED for texts in found)
     begin = "Each record was selected for swapping with"
     end = "; if only one record of a table was selected, the selection in this table was repeated. The margins of each "
     end += "table are those of the original records, and there is no other noise."
