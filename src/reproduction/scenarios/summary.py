@@ -205,7 +205,7 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
         lines=[_line_of_table(row, facts["kind"], point) for row in rows.to_dict("records")],
         more=found.rows - len(rows),
         level=sentences.as_stated(facts["settings"]["level"]),
-        assumptions=["Each table is analysed with the same settings.", *_assumed(facts, found.limits)],
+        assumptions=["Each table is analysed with the same settings.", *_assumed(facts, found)],
         accuracy=[
             *(
                 f"The numbers of {n:,}{of_all} table{'s' * (n > 1)} are {_STATUS_TEXT[status]}."
@@ -230,11 +230,12 @@ class _Found:
     ----------
     rows : number of rows.
     limits : whether a count was analysed for which no number was published.
-    intervals : types of the rows with confidence intervals.
+    types, intervals : types of the analysed rows, and of the rows with confidence intervals.
     """
 
     rows: int
     limits: bool
+    types: set[str]
     intervals: set[str]
 
 
@@ -242,14 +243,15 @@ def _whole(files: Files, facts: sentences.Facts) -> _Found:
     """Return the properties of all rows of a batch, of which the summary contains the first rows."""
     sure = CONFIDENCE[0]
     columns = ["type", "released", "status", *([sure] if facts["settings"].get("confidence") else [])]
-    size, limits, intervals, released = 0, False, set[str](), ""
+    size, limits, types, intervals, released = 0, False, set[str](), set[str](), ""
     for rows in batch.read(files.csv, columns):
         size += len(rows)
         analysed = rows[~rows["status"].str.startswith(batch.REFUSED)]
         released = released or "".join(analysed["type"].iloc[:1])  # the rows of other types have no released value
         limits |= bool(analysed.loc[analysed["type"] == released, "released"].isna().any())
+        types |= set(analysed["type"])
         intervals |= set(rows.loc[rows[sure].notna(), "type"]) if sure in rows else set()
-    return _Found(size, limits, intervals)
+    return _Found(size, limits, types, intervals)
 
 
 def _reasons(refused: Mapping[str, int]) -> list[str]:
@@ -341,13 +343,13 @@ NOISE_IN_FILE = {
 }
 
 
-def _assumed(facts: sentences.Facts, limits: bool) -> list[str]:
+def _assumed(facts: sentences.Facts, found: _Found) -> list[str]:
     """Return the assumptions in the settings of a batch, which apply to all tables of the batch.
 
     Parameters
     ----------
     facts : metadata of the batch.
-    limits : whether a count was analysed for which no number was published.
+    found : properties of the rows of the batch.
     """
     settings, lines = facts["settings"], []
     noise = settings.get("noise")
@@ -359,7 +361,7 @@ def _assumed(facts: sentences.Facts, limits: bool) -> list[str]:
         if words["law"] != "exact" and "withheld" in settings:
             words = {"threshold": settings["withheld"]["below"], **words}
         lines += [rules.noise_sentence(words)] if facts["kind"] == "protected_rates" else rules.noise_sentences(words)
-        if words["law"] != "exact" and "threshold" not in words and limits:
+        if words["law"] != "exact" and "threshold" not in words and found.limits:
             lines.append("If a cell contains a limit such as <10, the noisy value was withheld below this limit.")
     if facts["kind"] == "protected_rates":
         stated = (settings.get("family", "rates"), settings.get("covariates", []), settings.get("per"))
@@ -383,7 +385,7 @@ def _assumed(facts: sentences.Facts, limits: bool) -> list[str]:
             f"Each record was selected for swapping with {chance}; {repeated}. The margins of each table are those of "
             "the original records, and there is no other noise."
         )
-        lines += about_population({f"{kind}s" for kind in rows["type"]})
+        lines += about_population({f"{kind}s" for kind in found.types})
     if text := _prior_of_batch(facts["kind"], settings, _columns(facts)):
         lines.append(f"Prior: {text}.")
     return lines
