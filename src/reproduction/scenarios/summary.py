@@ -341,6 +341,7 @@ NOISE_IN_FILE = {
     "noisy_counts": "The noise of each table is that of the epsilon, or of the scale, in the columns of the file.",
     "additive_counts": "The noise of each table is that of the epsilon in the column epsilon of the file.",
 }
+_DEFAULT = "It is Laplace noise, which is discrete in a table whose values are all integers."
 
 
 def _assumed(facts: sentences.Facts, found: _Found) -> list[str]:
@@ -371,9 +372,9 @@ def _assumed(facts: sentences.Facts, found: _Found) -> list[str]:
             lines.append(rules.assumed_of_tables(settings, _columns(facts)))
         else:
             change = f"sensitivity {settings.get('sensitivity', 2.0):.12g}"
-            lines.append(f"The noise is that of epsilon = {settings['epsilon']:.12g} and {change}.")
+            lines += [f"The noise is that of epsilon = {settings['epsilon']:.12g} and {change}.", _DEFAULT]
     elif not noise and facts["kind"] in NOISE_IN_FILE:
-        lines.append(NOISE_IN_FILE[facts["kind"]])
+        lines += [NOISE_IN_FILE[facts["kind"]], *([_DEFAULT] if facts["kind"] == "noisy_counts" else [])]
     if bounds := facts["kind"] == "noisy_counts" and rules.limits_text(settings.get("bounds") or {}):
         lines.append(bounds)
     if facts["kind"] == "noisy_counts":

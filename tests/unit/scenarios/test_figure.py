@@ -775,7 +775,12 @@ def test_a_count_with_several_improbable_measurements_is_named_once(names, count
 @pytest.mark.parametrize(
     ("settings", "noise", "protected"),
     [  # sigma^2 = 2/(2 rho) if a record is replaced, and scale = sensitivity/epsilon
-        ({"epsilon": 2, "sensitivity": 1}, "The noise is that of epsilon = 2 and sensitivity 1.", "epsilon = 2"),
+        (
+            {"epsilon": 2, "sensitivity": 1},
+            "The noise is that of epsilon = 2 and sensitivity 1. "
+            "It is Laplace noise, which is discrete in a table whose values are all integers.",
+            "epsilon = 2",
+        ),
         (
             {"noise": {"law": "discrete_gaussian", "rho": 0.25}},
             "Each count has discrete Gaussian noise with parameter sigma 2, independently of the other counts.",

@@ -17,7 +17,7 @@ from ..batch import Answers, both, one_a_table, one_by_one, only
 from ..case import COLUMNS, CONFLICT
 from ..table_stream import LIMITS, Tables
 from . import rules, single_counts, without_prior
-from .single_counts import UNREAD, conflict_names
+from .single_counts import UNREAD, conflict_names, no_fraction
 
 _FEWEST = 2
 _ABOUT = {"counts": ("count", "share"), "rates": ("rate",), "both": ("count", "share", "rate")}
@@ -170,7 +170,7 @@ def _conflicts(
     stated = rules.noise(settings, None, False)["law"] if "noise" in settings else ""
     values, sizes = tables.columns["value"], np.diff(tables.starts)
     good = np.array([reason == "" for reason in reasons], dtype=bool)
-    discrete = np.logical_and.reduceat(values == np.floor(values), tables.starts[:-1])
+    discrete = np.logical_and.reduceat(no_fraction(values), tables.starts[:-1])
     found = {CONFLICT[0]: np.full(len(sizes), np.nan), CONFLICT[1]: np.full(len(sizes), "", dtype=object)}
     for law in ("laplace", "discrete_laplace"):
         chosen = np.flatnonzero(good & ((stated == law) if stated else discrete == (law == "discrete_laplace")))
@@ -213,7 +213,7 @@ def _single(
     rows_of_table = slice(tables.starts[t], tables.starts[t + 1])
     columns = {name: values[rows_of_table] for name, values in tables.columns.items()}
     values = columns["value"]
-    words = rules.noise(settings, None, bool((values == np.floor(values)).all()))
+    words = rules.noise(settings, None, bool(no_fraction(values).all()))
     for key in rules.SCALES:
         if key in columns:
             words[key] = columns[key]

@@ -207,6 +207,11 @@ def _of_batch(settings: Mapping[str, Any], columns: Mapping[str, Sequence[str]])
             ".missing",
             "must be omitted from a batch of noise with a threshold, because a count without a value was withheld",
         )
+    if isinstance(settings.get("total"), Mapping):
+        yield (
+            ".total",
+            "must be an integer in a batch: analyse a table with a noisy total as a scenario without a column 'table'",
+        )
     prior = settings.get("prior")
     if isinstance(prior, Mapping) and "law" not in prior and "group" not in columns:
         yield ".prior", f"groups is required if the keys ({', '.join(prior)}) are names of groups: add a column 'group'"
@@ -603,7 +608,7 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     total = point.get("total")
     if "tree" in point:
         known = [total_sentence(total)] if isinstance(total, int) else []
-        return [*sentences, *_tree(point["tree"]), _least_squares(noise), *known]
+        return [*sentences, *_tree(point["tree"]), _least_squares(point.get("noise") or {}), *known]
     if isinstance(total, int):
         sentences.append(total_sentence(total))
     elif isinstance(total, Mapping):

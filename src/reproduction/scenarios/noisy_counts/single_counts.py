@@ -188,19 +188,20 @@ def cells_of_tables(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells,
     values = tables.columns["value"]
     unread = np.isinf(values)
     values = np.where(unread, np.nan, values)
-    words = rules.noise(settings, None, bool((np.isnan(values) | (values == np.floor(values))).all()))
+    whole = np.logical_and.reduceat(no_fraction(values), tables.starts[:-1])
+    words = rules.noise(settings, None, bool(whole.all()))
     words |= {key: tables.columns[key] for key in rules.SCALES if key in tables.columns}
     limits = settings.get("bounds") or {}
     lower, upper = np.zeros(len(values)), np.full(len(values), np.inf)
-    noise: NoiseLaw | dict[str, Any] = words
     odd: dict[int, str] = {}
-    if LIMITS[0] in tables.columns:
-        if words["law"] == "exact":
-            words, low, high, _ = rules.censored_rows(tables.columns, words)
-            noise, lower, upper = words, np.array(low), np.array(high)
-        else:
-            thresholds, odd = _thresholds(tables, words)
-            noise = _with_thresholds(words, np.repeat(thresholds, np.diff(tables.starts)))
+    if LIMITS[0] in tables.columns and words["law"] == "exact":
+        words, low, high, _ = rules.censored_rows(tables.columns, words)
+        noise: NoiseLaw | dict[str, Any] = words
+        lower, upper = np.array(low), np.array(high)
+    else:
+        thresholds, odd = _thresholds(tables, words)
+        by_table = np.column_stack([thresholds, whole if "noise" not in settings else np.zeros(len(whole))])
+        noise = _by_row(words, *np.repeat(by_table, np.diff(tables.starts), axis=0).T)
     ends = np.maximum(lower, limits.get("lower", 0)), np.minimum(upper, limits.get("upper", np.inf))
     cells = cells_of(values, noise, lower=ends[0], upper=ends[1])
     groups = tables.columns.get("group", np.full(len(values), ""))
@@ -217,12 +218,19 @@ def cells_of_tables(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells,
     return cells.with_reason(open_ & (lower > 0), _OPEN).with_reason(open_, _EMPTY), groups
 
 
+def no_fraction(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return whether each value of a file is an integer, or is not published as a number."""
+    return ~np.isfinite(values) | (values == np.floor(values))
+
+
 def _thresholds(tables: Tables, words: Mapping[str, Any]) -> tuple[NDArray[np.float64], dict[int, str]]:
     """Return, for each table, the limit below which noisy values were withheld, or NaN if the table has no such limit.
     In addition, return the mistakes in the counts that are not published as numbers, as a mapping from the position of
     the table.
     """
     thresholds, odd = np.full(len(tables.names), float(words.get("threshold", np.nan))), {}
+    if LIMITS[0] not in tables.columns:
+        return thresholds, odd
     bounded = np.isfinite(tables.columns[LIMITS[0]]) | np.isfinite(tables.columns[LIMITS[1]])
     for t in np.unique(np.searchsorted(tables.starts, np.flatnonzero(bounded), side="right") - 1).tolist():
         place = slice(tables.starts[t], tables.starts[t + 1])
@@ -235,21 +243,30 @@ def _thresholds(tables: Tables, words: Mapping[str, Any]) -> tuple[NDArray[np.fl
     return thresholds, odd
 
 
-def _with_thresholds(words: Mapping[str, Any], thresholds: NDArray[np.float64]) -> NoiseLaw | dict[str, Any]:
-    """Return the noise distribution for rows that may have different thresholds (limits below which values are
-    withheld). The threshold is NaN for rows without a threshold. Rows of equal noise share a distribution.
+def _by_row(
+    words: Mapping[str, Any], thresholds: NDArray[np.float64], whole: NDArray[np.float64]
+) -> NoiseLaw | dict[str, Any]:
+    """Return the noise distribution for rows that may differ in their scales, thresholds and default distributions.
+    Rows of equal noise share a distribution.
+
+    Parameters
+    ----------
+    words : noise as settings, with scales by row if a column contains them.
+    thresholds : limit below which values of a row's table are withheld; NaN if there is no limit.
+    whole : 1 if all values of a row's table are integers and the settings name no distribution, otherwise 0.
     """
     plain = {key: value for key, value in words.items() if key != "threshold"}
-    if len(different := np.unique(thresholds)) == 1:
+    if len(different := np.unique(thresholds)) == 1 and len(np.unique(whole)) == 1:
         return plain if np.isnan(different[0]) else {**plain, "threshold": float(different[0])}
     key = next((key for key in rules.SCALES if np.ndim(plain.get(key, 0))), "")
     scales = np.asarray(plain[key], dtype=np.float64) if key else np.zeros(len(thresholds))
     valid = np.isfinite(scales) & (scales > 0)
-    rows = np.column_stack([np.where(valid, scales, 1.0), thresholds])
+    rows = np.column_stack([np.where(valid, scales, 1.0), thresholds, whole])
     kinds, which = np.unique(rows, axis=0, return_inverse=True)
     laws = []
-    for scale, threshold in kinds.tolist():
+    for scale, threshold, integers in kinds.tolist():
         modified = {} if np.isnan(threshold) else {"threshold": threshold}
+        modified |= {"law": "discrete_laplace"} if integers else {}
         laws.append(law_of({**plain, **({key: scale} if key else {}), **modified}))
     return LawByRow(laws, which.ravel())
 

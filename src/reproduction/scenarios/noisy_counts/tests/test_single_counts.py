@@ -348,6 +348,31 @@ def test_a_batch_without_a_total_shows_what_a_flat_prior_says_where_a_single_fil
     assert pd.read_csv(again.listed[2]).equals(many)
 
 
+@pytest.mark.parametrize("more", [{}, {"confidence": 0.95, "prior": {"law": "geometric", "mean": 2}}])
+@pytest.mark.parametrize("last", ["7.5", "<3"])
+def test_each_table_of_a_batch_has_the_noise_that_it_has_alone(tmp_path, monkeypatch, more, last):
+    """Without a stated distribution, the noise is discrete in a table of integers, whatever the other tables contain."""
+    monkeypatch.chdir(tmp_path)
+    tables = {"s": {"a": "7", "b": "30"}, "t": {"a": last, "b": "30"}}
+    settings = {"kind": "noisy_counts", "epsilon": 0.4, "prior": "flat", **more}
+    lines = [f"{table},{name},{value}" for table, counts in tables.items() for name, value in counts.items()]
+    (tmp_path / "two.csv").write_text("\n".join(["table,name,value", *lines]) + "\n")
+
+    def rows(name, **stated):
+        files = making.files(name, tmp_path)
+        making.part(scenario_settings.single(name, {**settings, **stated}, KINDS), files, root_seed=1)
+        return pd.read_csv(files.csv, keep_default_na=False)
+
+    batch = rows("batch", file="two.csv")
+    for table, counts in tables.items():
+        part, alone = batch[batch["table"] == table], rows(table, counts=counts)
+        for name in set(alone) - {"quantity", "type", "status", "ci_method"}:
+            found, wanted = (pd.to_numeric(frame[name]).to_numpy() for frame in (part, alone))
+            np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    if more:  # P(|noise| > 15) = 0.0449 if the noise is discrete, and P(|noise| > 14.98) = 0.05 if it is continuous
+        assert batch["ci_upper"].to_list()[1] == 45
+
+
 @pytest.mark.parametrize("batch", [False, True])
 def test_rates_without_a_total_are_refused_in_words(batch, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -561,6 +586,13 @@ def test_a_prior_is_fitted_to_at_least_thirty_rows_of_a_batch(tmp_path, rows, wr
     assert not dict(rules.mistakes({**settings, "absent": {"are": "zero"}}, {"name": ()}, True))
 
 
+def test_the_total_of_a_batch_is_public():
+    total = {"released": 30, "noise": {"law": "laplace", "scale": 2}}
+    (found,) = rules._of_batch({"file": "f.csv", "total": total}, {"name": ["a"], "value": ["1"]})
+    assert found[0] == ".total" and found[1].startswith("must be an integer in a batch: ")
+    assert not list(rules._of_batch({"file": "f.csv", "total": 30}, {"name": ["a"], "value": ["1"]}))
+
+
 def test_a_prior_by_group_needs_a_column_of_groups():
     settings = {"file": "x.csv", "noise": {"law": "laplace", "scale": 2.0}, "prior": {"g": "fitted", "h": "fitted"}}
     found = dict(rules.mistakes(settings, {"name": (), "value": ()}, True))
@@ -710,7 +742,7 @@ def test_the_assumptions_of_counts_are_in_order():
         "county.",
         "2 counts were measured more than once, and 1 count was not measured.",
     ]
-    assert len(rules._tree({**tree, "measured_more_than_once": 0, "not_measured": 0})) == 2
+    assert len(rules._tree({**tree, "measured_more_than_once": 0, "not_measured": 0})) == 1
 
 
 def chain(size):
