@@ -351,11 +351,11 @@ def test_a_batch_without_a_total_shows_what_a_flat_prior_says_where_a_single_fil
 @pytest.mark.parametrize("more", [{}, {"confidence": 0.95, "prior": {"law": "geometric", "mean": 2}}])
 @pytest.mark.parametrize("last", ["7.5", "<3"])
 def test_each_table_of_a_batch_has_the_noise_that_it_has_alone(tmp_path, monkeypatch, more, last):
-    """Without a stated distribution, the noise is discrete in a table of integers, whatever the other tables contain."""
+    """Without a stated distribution, noise is discrete in a table of integers, whatever the other tables contain."""
     monkeypatch.chdir(tmp_path)
     tables = {"s": {"a": "7", "b": "30"}, "t": {"a": last, "b": "30"}}
     settings = {"kind": "noisy_counts", "epsilon": 0.4, "prior": "flat", **more}
-    lines = [f"{table},{name},{value}" for table, counts in tables.items() for name, value in counts.items()]
+    lines = [f"{table},{name},{value}" for table, cells in tables.items() for name, value in cells.items()]
     (tmp_path / "two.csv").write_text("\n".join(["table,name,value", *lines]) + "\n")
 
     def rows(name, **stated):
@@ -364,8 +364,8 @@ def test_each_table_of_a_batch_has_the_noise_that_it_has_alone(tmp_path, monkeyp
         return pd.read_csv(files.csv, keep_default_na=False)
 
     batch = rows("batch", file="two.csv")
-    for table, counts in tables.items():
-        part, alone = batch[batch["table"] == table], rows(table, counts=counts)
+    for table, cells in tables.items():
+        part, alone = batch[batch["table"] == table], rows(table, counts=cells)
         for name in set(alone) - {"quantity", "type", "status", "ci_method"}:
             found, wanted = (pd.to_numeric(frame[name]).to_numpy() for frame in (part, alone))
             np.testing.assert_allclose(found, wanted, rtol=1e-12)
@@ -589,7 +589,8 @@ def test_a_prior_is_fitted_to_at_least_thirty_rows_of_a_batch(tmp_path, rows, wr
 def test_the_total_of_a_batch_is_public():
     total = {"released": 30, "noise": {"law": "laplace", "scale": 2}}
     (found,) = rules._of_batch({"file": "f.csv", "total": total}, {"name": ["a"], "value": ["1"]})
-    assert found[0] == ".total" and found[1].startswith("must be an integer in a batch: ")
+    assert found[0] == ".total"
+    assert found[1].startswith("must be an integer in a batch: ")
     assert not list(rules._of_batch({"file": "f.csv", "total": 30}, {"name": ["a"], "value": ["1"]}))
 
 
