@@ -326,14 +326,15 @@ class PanelDensity:
         z, mass = self.rule()
         return np.asarray(function(z) @ mass)
 
-    def rule(self) -> tuple[Array, Array]:
+    def rule(self, log_unit: float = 0.0) -> tuple[Array, Array]:
         """Return the nodes of a Gauss quadrature rule and their probabilities, for all panels with non-negligible
-        probability.
+        probability. The probabilities are divided by exp(log_unit), so that they are in the range of floating-point
+        numbers even if the density is not normalised.
         """
         panels = self.panels
         z = np.concatenate([p.low + (p.high - p.low) / 2 * (1 + PLACES) for p in panels])
         half = np.repeat([(p.high - p.low) / 2 for p in panels], len(PLACES))
-        return z, np.exp(self.log_density(z)) * half * np.tile(WEIGHTS, len(panels))
+        return z, np.exp(self.log_density(z) - log_unit) * half * np.tile(WEIGHTS, len(panels))
 
     @staticmethod
     def _inside(panel: Panel, total: float, log_level: float, upper: bool) -> float:

@@ -683,7 +683,7 @@ class CommonOdds(TailedLaw):
 
     @cached_property
     def _moments(self) -> tuple[float, float]:
-        x, mass = self.law.rule()
+        x, mass = self.law.rule(self._log_mass)
         mass = mass / mass.sum()
         mean = float(mass @ x)
         return mean, float(mass @ (x - mean) ** 2)
@@ -742,8 +742,7 @@ def common_odds_ratio(
             total = total + logsumexp(swap + tilt, axis=1) - logsumexp(free + tilt, axis=1)
         return np.asarray(total, dtype=np.float64)
 
-    far = min(_FARTHEST, 12 * spread)
-    mode, width = _mode(log_density, far)
+    mode, width, far = _mode(log_density, min(_FARTHEST, 12 * spread))
     accuracy = _checks.inside("tolerance", tolerance)
     law = PanelDensity(log_density, centre=mode, width=width, deepest=2 * far, tolerance=accuracy)
     return CommonOdds(law, mode, len(strata))
@@ -762,14 +761,20 @@ def _stratum(table: ArrayLike, rate: float) -> tuple[Array, Array, Array] | None
     return (x - counts[1, 1]).astype(np.float64), row.log_forward, row.log_forward - row.log_backward
 
 
-def _mode(log_density: Callable[[Array], Array], far: float) -> tuple[float, float]:
-    """Return the mode of a density on the interval [-far, far], and the width of the density around the mode."""
+def _mode(log_density: Callable[[Array], Array], far: float) -> tuple[float, float, float]:
+    """Return the mode of a density on the interval [-far, far], the width of the density around the mode, and `far`.
+    The interval is doubled until the mode is not at an end, up to the largest log odds ratio that is considered.
+    """
     coarse = np.linspace(-far, far, 241)
     best = int(np.argmax(log_density(coarse)))
+    if best in (0, len(coarse) - 1) and far < _FARTHEST:
+        return _mode(log_density, min(_FARTHEST, 2 * far))
     low, high = coarse[max(best - 1, 0)], coarse[min(best + 1, len(coarse) - 1)]
-    mode = float(
-        minimize_scalar(lambda t: -float(log_density(np.array([t]))[0]), bounds=(low, high), method="bounded").x
+    options = {"xatol": 1e-5 * min(far, 1.0)}
+    found = minimize_scalar(
+        lambda t: -float(log_density(np.array([t]))[0]), bounds=(low, high), method="bounded", options=options
     )
+    mode = float(found.x)
     step = 1e-3 * far
     fall = np.ptp(log_density(np.array([mode - step, mode, mode + step])))
-    return mode, float(step / np.sqrt(2 * max(fall, 1e-12)))
+    return mode, float(step / np.sqrt(2 * max(fall, 1e-12))), far

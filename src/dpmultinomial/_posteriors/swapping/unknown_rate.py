@@ -158,10 +158,11 @@ class RateLaw(TailedLaw):
         """Return a discrete approximation of the posterior distribution of the swap rate. It consists of the nodes of
         the panels and both end points, with their probabilities. Expected values of smooth functions are accurate.
         """
-        z, mass = self._density.rule()
+        z, mass = self._density.rule(self._log_mass)
         edges = [self._density.panels[0].low, self._density.panels[-1].high]
-        ends = [self._density.log_tail(edge, upper=upper) for edge, upper in zip(edges, (False, True), strict=True)]
-        masses = np.concatenate([np.exp(ends[:1]), mass, np.exp(ends[1:])])
+        sides = zip(edges, (False, True), strict=True)
+        ends = np.array([self._density.log_tail(edge, upper=upper) for edge, upper in sides])
+        masses = np.concatenate([np.exp(ends[:1] - self._log_mass), mass, np.exp(ends[1:] - self._log_mass)])
         return np.concatenate([[0.0], expit(z), [1.0]]), masses / masses.sum()
 
     @cached_property

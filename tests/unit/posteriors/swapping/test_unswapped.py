@@ -373,21 +373,33 @@ def test_common_odds_equal_direct_integration():
     assert default.density == pytest.approx(norm.pdf(default.grid, scale=5), rel=1e-6)
 
 
-def test_a_common_odds_ratio_far_from_a_narrow_prior():
-    """Check a mean nine standard deviations of the prior from 0, by a sum over a grid of log odds ratios."""
-    table, rate, grid = np.array([[300, 10], [10, 300]]), 0.01, np.linspace(3, 6.5, 701)
+@pytest.mark.parametrize(
+    ("size", "few", "prior_sd", "least", "most", "at_least"),
+    [
+        (300, 10, 0.5, 3, 6.5, 4.5),
+        (1000, 2, 0.5, 5.5, 8.5, 6.9),
+        (1000, 2, 0.1, 1.6, 3, 2.2),  # 22 standard deviations of the prior; the density at the mode is below exp(-745)
+        (1000, 2, 0.01, -0.04, 0.13, 0.04),
+    ],
+)
+def test_a_common_odds_ratio_far_from_a_narrow_prior(size, few, prior_sd, least, most, at_least):
+    """Check means of 4 to 22 standard deviations of the prior, by a sum over a grid of log odds ratios."""
+    table, rate, grid = np.array([[size, few], [few, size]]), 0.01, np.linspace(least, most, 701)
     row = two_by_two.row(table, rate=rate)
-    x = row.tables(table)[:, 1, 1]
-    choices = -2 * (gammaln(x + 1) + gammaln(311 - x))  # C(310, x)^2 = C(310, x) C(310, 310 - x)
-    tilted = grid[:, None] * (x - 300)
-    logs = -2 * grid**2 + logsumexp(row.log_backward + choices + tilted, axis=1) - logsumexp(choices + tilted, axis=1)
+    x, margin = row.tables(table)[:, 1, 1], size + few
+    choices = -2 * (gammaln(x + 1) + gammaln(margin + 1 - x))  # C(m, x)^2 = C(m, x) C(m, m - x)
+    logs = -0.5 * (grid / prior_sd) ** 2
+    for part in np.array_split(np.arange(len(grid)), 10):
+        tilted = grid[part, None] * (x - size)
+        logs[part] += logsumexp(row.log_backward + choices + tilted, axis=1) - logsumexp(choices + tilted, axis=1)
     density = np.exp(logs - logs.max())
     mean = density @ grid / density.sum()
-    found = common_odds_ratio(table, rate=rate, prior_sd=0.5)
-    assert mean > 4.5
+    found = common_odds_ratio(table, rate=rate, prior_sd=prior_sd)
+    assert mean > at_least
     assert (found.mean(), found.sd()) == pytest.approx(
         (mean, np.sqrt(density @ (grid - mean) ** 2 / density.sum())), rel=1e-6
     )
+    assert found.mode == pytest.approx(grid[np.argmax(logs)], abs=grid[1] - grid[0])
 
 
 def test_a_common_odds_ratio_has_the_errors_of_a_numerator_and_a_denominator():
