@@ -209,10 +209,10 @@ def _guarantee(cost: Cost, relation: str, delta: float = 0.0) -> str:
     """
     epsilon, exceptional = loss_bound(cost)
     exceptional = exceptional or delta
-    odds = rounded_up(exp(epsilon)) if epsilon < 30 else f"10^{ceil(epsilon / log(10))}"
+    odds = rounded_up(exp(epsilon)) if epsilon < 30 else f"10^{ceil(epsilon / log(10) * _EXACT)}"
     digits = 1 if epsilon < 4 else 4
     probability = 1 / (1 + exp(-epsilon))
-    upper = ceil(probability * 10 ** (digits + 2)) / 10 ** (digits + 2)
+    upper = ceil(probability * 10 ** (digits + 2) * _EXACT) / 10 ** (digits + 2)
     sure = percent(1 - 1e-9 if upper == 1 else upper, digits)
     files = f"differ by one step ({relation})" if relation else "differ by one step"
     rarely = f" (with probability at most {amount(exceptional)}, the reader may learn more)" if exceptional else ""
@@ -225,12 +225,16 @@ def _guarantee(cost: Cost, relation: str, delta: float = 0.0) -> str:
     )
 
 
+_EXACT = 1 - 1e-14  # a number that exceeds a printed number by less than this factor is not rounded upwards
+
+
 def rounded_up(value: float) -> str:
     """Return an upper bound that is >= 1 as text, rounded upwards. The text has three digits, or all digits of the
-    integer part if the integer part has more than three digits.
+    integer part if the integer part has more than three digits. An excess of less than 1e-14 of the value, which may be
+    due to rounding errors, is ignored.
     """
-    decimals = max(2 - floor(log10(value)), 0)
-    return f"{ceil(value * 10**decimals) / 10**decimals:,.{decimals}f}"
+    decimals = max(2 - floor(log10(value * _EXACT)), 0)
+    return f"{ceil(value * 10**decimals * _EXACT) / 10**decimals:,.{decimals}f}"
 
 
 def _svg(files: Files) -> str:
