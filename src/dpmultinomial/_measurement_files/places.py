@@ -211,20 +211,22 @@ class Places:
         known = Names(tuple(self.names))
         translated = {label: self._translated(question, known) for label, question in questions.items()}
         answers = self._posterior(translated).ask(translated, level=self.level, rng=rng)
-        reasons = answers.attrs["reasons"]
+        reasons, certain = answers.attrs["reasons"], np.array(answers.attrs["certain"], dtype=bool)
         back = {self.measured.tree.names[rows[0]]: name for name, rows in self.names.items() if len(rows) == 1}
         answers["quantity"] = [_renamed(str(text), back) for text in answers["quantity"]]
         if more := self._error_of_questions(translated):
-            answers["status"] = "approximate"
-            answers["error"] = np.minimum(answers["error"].astype(float) + more, 1.0)
+            answers["status"] = np.where(certain, answers["status"], "approximate")
+            error = np.minimum(answers["error"].astype(float) + more, 1.0)
+            answers["error"] = np.where(certain, answers["error"], error)
             base = self.accuracy.reason
             reasons = [
-                reason if base in reason else "; ".join([base, *([reason] * bool(reason))]) for reason in reasons
+                reason if sure or base in reason else "; ".join([base, *([reason] * bool(reason))])
+                for reason, sure in zip(reasons, certain, strict=True)
             ]
         empty = pd.DataFrame("", index=answers.index, columns=["geoid", "geocode", "level"])
         numbers = pd.DataFrame(np.nan, index=answers.index, columns=["released", "least_squares", "least_squares_sd"])
         table = pd.concat([empty, numbers, answers.drop(columns=["level"], errors="ignore")], axis=1)[list(COLUMNS)]
-        table.attrs["reasons"] = reasons
+        table.attrs |= {"reasons": reasons, "certain": certain.tolist()}
         return table
 
     def _posterior(self, questions: Mapping[str, Any]) -> Posterior:

@@ -15,7 +15,7 @@ from .. import _checks
 from .._accuracy import LEVEL, Accuracy
 from .._printing import not_compared, p_value, prior_matters
 from .quantities import Chance, Quantities
-from .questions import Asked, Drawer, about_of
+from .questions import CERTAIN, Asked, Drawer, about_of
 
 COLUMNS = ("quantity", "type", "mean", "sd", "lower", "upper", "level", "status", "error")
 GROUPS = {"counts": "count", "shares": "share", "rates": "rate", "parameters": "parameter"}
@@ -245,7 +245,7 @@ class Posterior:
             )
         asked: dict[str, Asked] = {}
         rows: list[tuple[object, ...]] = []
-        reasons: list[str] = []
+        states: list[Accuracy] = []
         for label, question in questions.items():
             try:
                 about = about_of(question, self.groups)
@@ -253,11 +253,12 @@ class Posterior:
                     asked[about] = self._asked(about, rng)
                 for quantity, *numbers, state in asked[about].rows(str(label), question, level):
                     rows.append((quantity, "question", *numbers, level, state.status, state.error))
-                    reasons.append(state.reason)
+                    states.append(state)
             except (KeyError, ValueError, TypeError, AttributeError) as wrong:
                 raise type(wrong)(f"{label}: {wrong.args[0]}") from None
         table = pd.DataFrame(rows, columns=list(COLUMNS))
-        table.attrs["reasons"] = reasons  # reason for the accuracy status of each row
+        table.attrs["reasons"] = [state.reason for state in states]  # reason for the accuracy status of each row
+        table.attrs["certain"] = [state is CERTAIN for state in states]  # whether the answer holds for any data
         return table
 
     def to_arviz(self, draws: int = 1000, *, rng: np.random.Generator) -> Any:

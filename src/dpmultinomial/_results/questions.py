@@ -414,6 +414,9 @@ class Drawer:
 
 KINDS = ("sum", "difference", "ratio", "share", "probability", "rank")
 NAN = float("nan")
+# accuracy of answers that hold for any data: no rank is larger than the number of ranked quantities. These answers are
+# recognised by the identity of this object
+CERTAIN = Accuracy("exact")
 _CLOSE = "because its denominator can be close to 0"
 _FAR = 0.1  # smallest denominator among the draws, relative to its mean, that is far from 0
 _ZERO = "the ratio is not defined, because its denominator is certainly or almost certainly 0"
@@ -586,6 +589,8 @@ class Asked:
             law = Discrete(rank.ranks, rank.probabilities, name=name, type="question", accuracy=state)
             ends = self.drawer.error_of_rank(law.sd(), len(places)), self.drawer.error_of_chance(p)
             mean, chance_ = (replace(state, error=error) for error in ((0.0, 0.0) if exact else ends))
+            mean = CERTAIN if len(places) == 1 else mean
+            p, chance_ = (1.0, CERTAIN) if top == len(places) else (p, chance_)
             rows.append((f"{label}: {name}", law.mean(), law.sd(), *law.interval(level), mean))
             rows.append((f"{label}: P({name} in top {top})", p, NAN, NAN, NAN, chance_))
         return rows

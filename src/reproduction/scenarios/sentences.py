@@ -54,7 +54,7 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
         return f"The Markov chain for {row.quantity} did not converge: do not use this number."
     if row.type == "question":
         sums = "tree" in point or facts["kind"] == "additive_counts"
-        text = _question(row, questions_of(facts), certain=bounded(point), sums=sums)
+        text = _question(row, questions_of(facts), certain=can_be_certain(row.quantity, point), sums=sums)
         cell = point.get("cell", "total")
         return text if cell == "total" else f"{text.removesuffix('.')} (counts of {cell})."
     if simulated(facts, point):
@@ -194,6 +194,13 @@ def bounded(point: Facts) -> bool:
     noise = point.get("noise") or {}
     laws = [part.get("law") for part in noise.get("laws", [noise])]
     return "strata" in point or (all(law in _BOUNDED for law in laws) and not point.get("unlimited"))
+
+
+def can_be_certain(quantity: str, point: Facts) -> bool:
+    """Return whether a computed probability of 0 or 1, or a computed standard deviation of 0, is exact for the answer
+    to a question.
+    """
+    return bounded(point) or quantity in point.get("certain", ())
 
 
 def _protection(point: Facts) -> str:

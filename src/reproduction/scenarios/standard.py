@@ -67,9 +67,10 @@ def answer(
     else:
         frame = table
     asked_states: list[Accuracy] = []
+    sure: list[str] = []
     if asked := settings.get("questions"):
         answers = posterior.ask(asked, level=settings["level"], rng=case.rng)
-        asked_states = states_of(answers)
+        asked_states, sure = states_of(answers), certain(answers)
         frame = pd.concat([frame, answers.assign(released=np.nan)[list(COLUMNS)]], ignore_index=True)
     all_facts = {**posterior.facts, **facts, "method": posterior.method, "groups": groups, "among": among}
     all_facts |= {"among_labels": {law.name: name for name, law in _among(posterior, "rates", among)}} if among else {}
@@ -78,6 +79,8 @@ def answer(
     all_facts |= {"accuracy": tally(states)}
     if "rates" in groups and (part := noise_part(posterior, among)):
         all_facts["noise_part_of_rate_variance"] = part
+    if asked:
+        all_facts["certain"] = sure
     return Answer(rows=frame, facts=all_facts, densities=densities(laws))
 
 
@@ -87,6 +90,13 @@ def states_of(answers: pd.DataFrame) -> list[Accuracy]:
         Accuracy(*state)
         for state in zip(answers["status"], answers["error"].astype(float), answers.attrs["reasons"], strict=True)
     ]
+
+
+def certain(answers: pd.DataFrame) -> list[str]:
+    """Return the names of the answers in a table of `Posterior.ask` that hold for any data, such as the probability
+    that a rank is at most the number of ranked quantities.
+    """
+    return [str(name) for name, sure in zip(answers["quantity"], answers.attrs["certain"], strict=True) if sure]
 
 
 def groups_of(posterior: Posterior, about: str) -> list[str]:

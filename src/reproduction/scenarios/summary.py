@@ -451,7 +451,7 @@ def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, poin
         numbers[0] = _number(row["released"], "count", width, "released")
     if kind == "question" and row["lower"] != row["lower"]:
         stated = float(row["mean"]), str(row["status"]), float(row["error"])
-        numbers[1] = sentences.chance(*stated, sentences.bounded(point))
+        numbers[1] = sentences.chance(*stated, sentences.can_be_certain(str(row["quantity"]), point))
     if not numbers[0]:
         numbers[0] = sentences.missing(kind, str(row["quantity"]), float("nan"), facts, point)
     key = ", ".join(f"{row[key]:.12g}" if isinstance(row[key], float) else str(row[key]) for key in keys)

@@ -196,6 +196,21 @@ def test_an_event_is_certain_only_if_the_published_values_bound_the_counts(shown
     assert "top: the rank of a among all counts is 1." in page.write(making.files("mine", "."), "page.html").sentences
 
 
+def test_a_rank_is_certainly_at_most_the_number_of_ranked_counts(shown):
+    """Check ranks of two of three counts with a public total, which are drawn, and of all counts, which are exact."""
+    questions = {"two": {"rank": {"of": ["a", "b"]}}, "one": {"rank": {"of": ["a", "b"], "top": 1}}}
+    noise = {"law": "discrete_gaussian", "sigma": 5.0}
+    text = shown(counts={"a": 1000, "b": 0, "c": 500}, noise=noise, total=1500, questions=questions)
+    assert line(text, "two: P(a in top 2)")[-4:] == ["probability", "100", "%", "exact"]
+    assert line(text, "one: P(a in top 1)")[-5:-1] == ["at", "least", "99.997", "%"]
+    told = page.write(making.files("mine", "."), "page.html").sentences
+    assert "two: the probability of b in top 2 among a and b is 100 %." in told
+    text = shown(counts={"a": 1000, "b": 0}, noise=noise, questions={"all": {"rank": {"of": "all"}}})
+    assert line(text, "all: P(b in top 2)")[-4:] == ["probability", "100", "%", "exact"]
+    text = shown(counts={"a": 1000}, noise=noise, questions={"all": {"rank": {"of": "all"}}})
+    assert "all: the rank of a among all counts is 1." in page.write(making.files("mine", "."), "page.html").sentences
+
+
 def test_all_components_are_ranked_and_added_up_without_their_total(shown):
     questions = {"top": {"rank": {"of": "all", "top": 3}}, "sum": {"sum": "all"}}
     released = {"x": 4, "y": 0, "z": 11}
@@ -571,6 +586,17 @@ def test_a_bound_on_what_a_reader_learns_is_rounded_upwards(epsilon):
         assert 1 / (1 + np.exp(-epsilon)) > 0.999999
     else:
         assert 0 <= float(sure) / 100 - 1 / (1 + np.exp(-epsilon)) <= (0.001 if epsilon < 4 else 1e-6)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 7, 19, 99, 102, 196, 197, 199, 249, 999, 2008, 10**14, 10**15])
+def test_a_bound_that_is_a_round_number_is_not_increased(n):
+    """Check odds of exactly n : 1; in floating-point numbers, exp(ln 196) and n/(n + 1) can be larger."""
+    odds, sure = re.search(
+        r"at most (\S+) : 1 \((.+?) %\)", page._guarantee(Cost(relation="replace a record", epsilon=np.log(n)), "")
+    ).groups()
+    assert odds == (f"10^{len(str(n)) - 1}" if n >= 10**14 else f"{n:.2f}" if n < 10 else f"{n:,.{int(n < 100)}f}")
+    if n in (3, 4, 7, 19, 99, 249, 999):  # finite decimals: 3/4, 4/5, 7/8, 19/20, 99/100, 249/250 and 999/1000
+        assert float(sure) == pytest.approx(100 * n / (n + 1), abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@ def answer(case: Case) -> Answer:
         answered = answers(table, asked, **about, rng=case.rng)
         rows = pd.concat([rows, answered.reindex(columns=list(COLUMNS))], ignore_index=True)
         states += standard.states_of(answered)
+        facts["certain"] = standard.certain(answered)
     return Answer(rows=rows, facts=facts | _told(rows, states))
 
 
@@ -119,7 +120,7 @@ def answers(
     """
     tables = [_Table(rows, mechanism, prior) for _, rows in table.groupby(["node", "given"], sort=False)]
     owner = {name: i for i, one in enumerate(tables) for name in one.names}
-    names, frames, reasons = Names(tuple(owner)), [], []
+    names, frames, reasons, certain = Names(tuple(owner)), [], [], []
     for label, question in questions.items():
         try:
             used = list(_names(question, names))
@@ -130,6 +131,7 @@ def answers(
             if exact is not None:
                 frames.append(pd.DataFrame([(label, "question", *exact)], columns=list(ROW)))
                 reasons.append(asked[0].state.reason)
+                certain.append(False)
                 continue
             for name, one in ((name, tables[owner[name]]) for name in used):
                 if one.law is None:
@@ -139,8 +141,9 @@ def answers(
             raise type(error)(f"{label}: {error.args[0]}") from None
         frames.append(_together(asked).ask({label: _about_rates(question)}, level=level, rng=rng))
         reasons += frames[-1].attrs["reasons"]
+        certain += frames[-1].attrs["certain"]
     found = pd.concat(frames, ignore_index=True)
-    found.attrs["reasons"] = reasons
+    found.attrs |= {"reasons": reasons, "certain": certain}
     return found
 
 

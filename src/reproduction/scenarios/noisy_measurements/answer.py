@@ -40,6 +40,7 @@ def answer(case: Case) -> Answer:
         answers = geography.ask(asked, rng=case.rng)
         rows = pd.concat([rows, answers], ignore_index=True)
         facts["accuracy"] = standard.tally(standard.states_of(answers), facts["accuracy"])
+        facts["certain"] = standard.certain(answers)
     return Answer(rows=rows, facts=facts)
 
 
