@@ -211,6 +211,42 @@ def test_standard_errors_by_the_sandwich():
     assert better.parameters["slope of x"].mean() == pytest.approx(wrong.parameters["slope of x"].mean(), abs=0.01)
 
 
+@pytest.mark.parametrize("family", ["rates", "shares"])
+def test_the_sandwich_is_the_sum_of_squared_scores_between_two_inverse_informations(family):
+    """Check the errors of 15 areas with exact counts by differences of the negative binomial or beta-binomial log
+    likelihood: the squares of the scores of the areas are summed about 0, and their number does not enter.
+    """
+    rng, size, step = dpm.stream(21, "sandwich", family), 15, 1e-4
+    x, e = rng.normal(5.0, 2.0, size), rng.integers(20, 90, size)
+    theta = rng.beta(2.0, 6.0, size) if family == "shares" else rng.gamma(3.0, 0.4 / 3, size)
+    counts = rng.binomial(e, theta) if family == "shares" else rng.poisson(theta * e)
+    release = dpm.Release(counts.astype(float), mechanism=dpm.Exact())
+    found = dpm.posterior(release, prior=dpm.Regression(e, {"x": x}, family, se="sandwich"))
+    z, mode = (x - x.mean()) / x.std(), found._fit.parameters
+
+    def each(parameters):
+        """Return the log likelihood of every area."""
+        a, mean = np.exp(parameters[0]), parameters[1] + parameters[2] * z
+        if family == "shares":
+            share = 1 / (1 + np.exp(-mean))
+            return stats.betabinom.logpmf(counts, e, a * share, a * (1 - share))
+        return stats.nbinom.logpmf(counts, a, a / (a + np.exp(mean) * e))
+
+    units = step * np.eye(3)
+    scores = np.array([each(mode + unit) - each(mode - unit) for unit in units]) / (2 * step)
+    curve = [
+        [sum(s * t * each(mode + s * one + t * two).sum() for s in (1, -1) for t in (1, -1)) for two in units]
+        for one in units
+    ]
+    prior = np.array([2.0, 10.0, 10.0]) ** -2.0  # the documented standard deviations of log a and of the slopes
+    inverse = np.linalg.inv(np.diag(prior) - np.array(curve) / (4 * step**2))
+    sd = np.sqrt(np.diag(inverse @ scores @ scores.T @ inverse))
+    assert found.parameters["slope of x"].sd() == pytest.approx(sd[2] / x.std(), rel=1e-3)
+    user = np.array([0.0, 1.0, -x.mean() / x.std()])  # the intercept at x = 0
+    intercept = np.sqrt(user @ inverse @ scores @ scores.T @ inverse @ user)
+    assert found.parameters["intercept"].sd() == pytest.approx(intercept, rel=1e-3)
+
+
 def test_a_shape_that_depends_on_the_exposure_is_reported():
     """Check that variation that grows with the exposure is reported at 400 areas, but not the right model in 20 data
     sets (a false alarm in one of them has a probability of about 1 in 10 or less).
