@@ -102,6 +102,10 @@ def _certain(row: Any, facts: Facts, point: Facts) -> bool:
     if row.sd != 0 or row.status != "exact":
         return False
     law, total = (point.get("noise") or {}).get("law"), point.get("total")
+    bounds = point.get("bounds") or {"lower": 0.0, "upper": 1.0}
+    # the share of a single count is 100 %, and equal bounds determine all counts
+    if (row.type == "share" and point.get("counts") == 1) or bounds["lower"] == bounds["upper"]:
+        return row.type != "rate" or point.get("counts") == 1
     if facts["kind"] != "noisy_counts" or row.type == "rate" or "tree" in point or law in (None, *_BOUNDED):
         return True
     return isinstance(total, int) and (total == 0 or point.get("counts") == 1)
@@ -556,6 +560,10 @@ def _question(row: Any, questions: Mapping[str, Any], *, certain: bool, sums: bo
     if "rank" in asked:
         what = f"the rank of {row.quantity.removeprefix(f'{label}: ')} among {what}"
     discrete = "rank" in asked or asked.get("about", "counts") in ("counts", "shares")
+    # a limit that is rounded to the end of the range excludes no value on this side
+    range_ = {"sum": (0, 1), "difference": (-1, 1)}.get(next(iter({"sum", "difference"} & set(asked)), ""))
+    if asked.get("about") == "rates" and range_ and isfinite(row.sd):
+        discrete |= float(low) <= range_[0] or float(high) >= range_[1]
     at_least = _at_least(interval := ends(low, high), discrete=discrete)
     known = row.sd == 0 and row.status == "exact" and (certain or "rank" not in asked)
     return f"{label}: {what} is {interval}{'' if known else f' with probability {at_least}{as_stated(row.level)}'}."

@@ -499,3 +499,20 @@ def test_noise_is_described_with_its_steps(words, text):
         assert sentence == f"The noise of the counts is independent, with these distributions: {text}."
     elif words.get("law") != "random_rounding":
         assert sentence == f"Each count has {text}, independently of the other counts."
+
+
+@pytest.mark.parametrize(
+    ("asked", "limits", "sure"),
+    [
+        ({"sum": ["a"]}, (0.0004, 0.9996), "between 0.00 and 1.00 with probability at least 95 %"),
+        ({"sum": ["a"]}, (0.0004, 0.4), "between 0.00 and 0.40 with probability at least 95 %"),
+        ({"sum": ["a"]}, (0.2, 0.4), "between 0.20 and 0.40 with probability 95 %"),
+        ({"difference": ["a", "b"]}, (-0.47, 0.98), "between -0.5 and 1.0 with probability at least 95 %"),
+        ({"difference": ["a", "b"]}, (-0.47, 0.58), "between -0.5 and 0.6 with probability 95 %"),
+    ],
+)
+def test_a_limit_rounded_to_the_end_of_the_range_excludes_nothing(asked, limits, sure):
+    row = {"quantity": "q", "type": "question", "mean": 0.3, "sd": 0.1, "level": 0.95, "status": "exact", "error": 0.0}
+    (row,) = pd.DataFrame([{**row, "lower": limits[0], "upper": limits[1]}]).itertuples()
+    facts = {"kind": "noisy_counts", "settings": {"questions": {"q": {**asked, "about": "rates"}}}}
+    assert sentences.sentence(row, facts, {"noise": {"law": "laplace", "scale": 1.0}}).endswith(f" is {sure}.")

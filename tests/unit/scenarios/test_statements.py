@@ -526,6 +526,13 @@ def test_continuous_noise_has_exactly_this_probability(shown):
             "No noise was added to the counts; they were changed by rounding to multiples of 10 (a value half-way "
             "between two multiples to the upper one).",
         ),
+        *(  # a count is half-way between two multiples only if the base is even
+            (
+                {"noise": {"law": "random_rounding", "base": base, "fixed": "nearest"}, "counts": {"a": 30, "b": 0}},
+                f"No noise was added to the counts; each count was rounded to the nearest multiple of {base}{ties}.",
+            )
+            for base, ties in ((5, ""), (10, " (a value half-way between two multiples to the upper one)"))
+        ),
         (
             {"noise": {"law": "random_rounding", "base": 5}, "counts": {"a": 15, "b": 0}},
             "Each count was rounded at random to a multiple of 5, independently of the others.",
@@ -535,6 +542,20 @@ def test_continuous_noise_has_exactly_this_probability(shown):
         (
             {"noise": LAPLACE, "total": {"released": 21, "noise": {"law": "gaussian", "sd": 3.0}}},
             "The total was published as 21, with Gaussian noise with standard deviation 3.",
+        ),
+        *(
+            (
+                {"noise": LAPLACE, "total": {"released": number, "noise": {"law": "gaussian", "sd": 3.0}}},
+                f"The total was published as {shown}, with Gaussian noise with standard deviation 3.",
+            )
+            for number, shown in ((-0.01, "-0.01"), (1712.375, "1,712.375"), (-0.0, "0"))
+        ),
+        (  # the release has no records, although its noisy total is not 0
+            {
+                **{"noise": "exact", "counts": {"a": 0, "b": 0}, "prior": "1/(1+n)"},
+                "total": {"released": 1, "noise": {"law": "discrete_laplace", "scale": 1.0}},
+            },
+            "Omitted: shares of the file, because the file has no records.",
         ),
         (
             {"noise": LAPLACE, "prior": {"law": "multinomial"}, "total": 20},
@@ -561,6 +582,26 @@ def test_continuous_noise_has_exactly_this_probability(shown):
 )
 def test_what_was_assumed_is_stated(shown, settings, told):
     assert told in shown(**{"counts": {"a": 13, "b": 4}, **settings})
+
+
+def test_ranges_are_no_stated_bounds(shown):
+    ranges = {"noise": "exact", "counts": {"a": "5-30", "b": "<10"}}
+    assert "stated bounds" not in shown(**ranges)
+    text = shown(**ranges, bounds={"lower": 2})
+    assert "Every true count is at least 2, by the stated bounds." in text
+
+
+def test_quantities_with_a_single_possible_value_are_certain(shown):
+    noise, total = {"law": "laplace", "scale": 2.0}, {"released": 7, "noise": {"law": "laplace", "scale": 1.0}}
+    shown(counts={"a": 8}, noise=noise, total=total, prior="flat")
+    assert "The true share of a is 100 %." in summary.summarise(making.files("mine", ".")).sentences
+    text = shown(counts={"a": 8}, noise=noise, bounds={"lower": 5, "upper": 5})
+    assert text.startswith("The true count of a is exactly 5.\n")
+
+
+def test_rates_without_a_model_of_rates_are_refused(shown):
+    with pytest.raises(SystemExit, match="about must be one of counts, shares for this release, got rates"):
+        shown(counts={"a": 5, "b": 7}, noise=LAPLACE, total=13, prior={"law": "geometric", "mean": 5.0}, about="rates")
 
 
 def test_an_uncertain_prior_is_a_warning_before_the_table(shown):

@@ -267,6 +267,8 @@ class _Parts:
         """
         if len(self.law.root.weights) == 1:
             return "" if self.law.root.first else EMPTY
+        if self.law.root.first == 0 and all(self.law.own(i).last == 0 for i in range(len(self.names))):
+            return EMPTY  # the total has noise, but every count is 0
         most = max(len(self.law.own(i).weights) for i in range(len(self.names))) * len(self.law.root.weights)
         if most > SHARES:
             most = max(self._size(i, None) for i in range(len(self.names)))

@@ -63,7 +63,7 @@ def answer(case: Case) -> Answer:
     next(stage)
     facts |= {"total": release.total if isinstance(release.total, int) else inferred.facts.get("total")}
     facts |= {"noise": dict(release.mechanism.settings()), "counts": len(release)}
-    facts |= _limits(release)
+    facts |= _limits(release, settings.get("bounds") or {})
     if reason := inferred.facts.get("omitted"):
         facts["omitted"] = reason
     released = dict(zip(release.names, release.values.tolist(), strict=True))
@@ -83,13 +83,15 @@ def answer(case: Case) -> Answer:
     return _with_confidence(result, release, settings)
 
 
-def _limits(release: Release) -> dict[str, Any]:
-    """Return the bounds of a release, and whether a count has neither a value nor an upper bound."""
-    lower, upper = release.bounds or (0, np.inf)
-    open_ = np.isnan(release.values) & np.isinf(np.asarray(upper, dtype=np.float64))
+def _limits(release: Release, stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the stated bounds of all counts, and whether a count has neither a value nor an upper bound. The bounds of
+    a count that was published as a range are not stated bounds.
+    """
+    upper = np.asarray((release.bounds or (0, np.inf))[1], dtype=np.float64)
     limited = isinstance(release.total, int) or "threshold" in release.mechanism.settings()
-    bounds = {"bounds": {"lower": float(np.min(lower)), "upper": float(np.max(upper))}} if release.bounds else {}
-    return bounds | ({} if limited or not open_.any() else {"unlimited": True})
+    ends = {key: float(stated.get(key, end)) for key, end in (("lower", 0), ("upper", np.inf))} if stated else {}
+    open_ = not limited and bool((np.isnan(release.values) & np.isinf(upper)).any())
+    return {"bounds": ends} | ({"unlimited": True} if open_ else {})
 
 
 def _with_confidence(result: Answer, release: Release, settings: Mapping[str, Any]) -> Answer:

@@ -18,7 +18,7 @@ from typing import Any
 from dpmultinomial._files import table_columns
 
 from ...config import published_cells, question_rules
-from ..sentences import LEAST_SQUARES, count, level_text, listed, sampled
+from ..sentences import LEAST_SQUARES, level_text, listed, sampled
 from ..sentences import prior_of_counts as prior_text  # noqa: F401  # used by `sentences.assumptions`
 
 Columns = Mapping[str, Sequence[str]] | None
@@ -613,7 +613,8 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
         sentences.append(total_sentence(total))
     elif isinstance(total, Mapping):
         noise_of_total = noise_text(total.get("noise") or {})
-        sentences.append(f"The total was published as {count(float(total['released']))}, with {noise_of_total}.")
+        published = float(total["released"]) + 0.0  # not -0
+        sentences.append(f"The total was published as {published:,.12g}, with {noise_of_total}.")
     else:
         sentences.append("No total is stated.")
     if "rates" in point.get("groups", ()):
@@ -764,12 +765,16 @@ def noise_text(words: Mapping[str, Any]) -> str:
 
 
 def _rounded_to(words: Mapping[str, Any]) -> str:
-    """Return a description of deterministic rounding, such as 'to the nearest multiple of 5'."""
-    return f"{_DIRECTIONS[words['fixed']]} multiple of {words['base']:g}"
+    """Return a description of deterministic rounding, such as 'to the nearest multiple of 5'. A count can be half-way
+    between two multiples if the base is even.
+    """
+    text = f"{_DIRECTIONS[words['fixed']]} multiple of {words['base']:g}"
+    return f"{text} ({_HALF_WAY} {_TIES['up']})" if words["fixed"] == "nearest" and words["base"] % 2 == 0 else text
 
 
 _DIRECTIONS = {"nearest": "to the nearest", "up": "up to a", "down": "down to a"}
 _TIES = {"even": "to the even one", "up": "to the upper one", "away": "to the one farther from 0"}
+_HALF_WAY = "a value half-way between two multiples"
 _CONTINUOUS = ("laplace", "gaussian")
 
 
@@ -780,7 +785,7 @@ def _rounding(words: Mapping[str, Any]) -> str:
     stated = words["rounded"] if isinstance(words["rounded"], Mapping) else {"step": words["rounded"]}
     text, ties = f"rounding to multiples of {stated['step']:g}", _TIES[stated.get("ties", "even")]
     can = words.get("law") not in _CONTINUOUS and stated["step"] % 2 == 0
-    return f"{text} (a value half-way between two multiples {ties})" if can else text
+    return f"{text} ({_HALF_WAY} {ties})" if can else text
 
 
 _AFTER = {

@@ -52,8 +52,8 @@ def rows(source: PublishedCounts, level: float) -> pd.DataFrame:
 def rows_of_total(
     posterior: Posterior, released: NDArray[np.float64], level: float, groups: Sequence[str]
 ) -> pd.DataFrame | None:
-    """Return one row of results per quantity, or None if the summary of a group of quantities requires more than one
-    pass. The rows have the columns of the result table of a scenario.
+    """Return one row of results per quantity, or None if there is no group of quantities, or if the summary of a group
+    requires more than one pass. The rows have the columns of the result table of a scenario.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def rows_of_total(
         frames.append(
             frame.assign(lower=lower, upper=upper, type=GROUPS[group], level=level, status="exact", error=0.0)
         )
-    return pd.concat(frames, ignore_index=True)[list(COLUMNS)]
+    return pd.concat(frames, ignore_index=True)[list(COLUMNS)] if frames else None
 
 
 def decided(posterior: Posterior, level: float) -> pd.DataFrame:
