@@ -27,15 +27,15 @@ from dpmultinomial._seeding import stream
 from ..config import file_columns
 from ..config.scenario_settings import Scenario
 from . import table_stream
-from .case import COLUMNS, CONFIDENCE, CONFLICT
+from .case import COLUMNS, CONFIDENCE, CONFLICT, WARNINGS
 from .table_stream import TABLE, Tables
 
 REFUSED = "refused: "
 ANALYSIS = "analysis"
 # columns of the results, and of the rows shown only for comparison
 ALL, BESIDE = (TABLE, *COLUMNS), (TABLE, ANALYSIS, *COLUMNS)
-_TEXTS = (TABLE, ANALYSIS, "quantity", "type", "status", CONFLICT[1], CONFIDENCE[2])
-_FURTHER = (*CONFLICT, *CONFIDENCE)
+_TEXTS = (TABLE, ANALYSIS, "quantity", "type", "status", CONFLICT[1], WARNINGS, CONFIDENCE[2])
+_FURTHER = (*CONFLICT, WARNINGS, *CONFIDENCE)
 _SCHEMA = pa.schema([(name, pa.string() if name in _TEXTS else pa.float64()) for name in (*BESIDE, *_FURTHER)])
 _TESTED = ("noisy_counts",)  # kinds of scenarios whose tables are tested for conflicts
 _SEVERITY = ("exact", "approximate", "converged", "not converged")  # statuses of the numbers of a table
@@ -75,9 +75,10 @@ def write(
     numbers = {"all": 0, "refused": 0}
     statuses: dict[str, int] = {}
     tested = scenario.kind.name in _TESTED
-    further = [*CONFLICT] * tested + [*CONFIDENCE] * bool(scenario.settings.get("confidence"))
+    warned = _may_warn(scenario)
+    further = [*CONFLICT] * tested + [WARNINGS] * warned + [*CONFIDENCE] * bool(scenario.settings.get("confidence"))
     files: dict[Path, Sequence[str]] = {path: (*ALL, *further), beside: BESIDE}
-    counted = {"conflicts": 0} if tested else {}
+    counted = dict.fromkeys(["conflicts"] * tested + ["warned"] * warned, 0)
     unfinished = {one: places.draft(one) for one in files}
     with ExitStack() as opened:
         for making in unfinished.values():
@@ -95,12 +96,23 @@ def write(
                 statuses[status] = statuses.get(status, 0) + tables
             if tested:
                 counted["conflicts"] += int(answers.loc[first, CONFLICT[0]].notna().sum())
+            if warned:
+                counted["warned"] += int((answers.loc[first, WARNINGS] != "").sum())
             for one, rows in ((path, answers), (beside, part[part[ANALYSIS] != ""])):
                 _append(rows, files[one], out[one])
         for one, making in unfinished.items():
             out[one].close()
             os.replace(making, one)
     return added([{**numbers, "statuses": statuses, **counted}])
+
+
+def _may_warn(scenario: Scenario) -> bool:
+    """Return whether the tables of a batch can have warnings: about the model of rates, or about a fitted prior that
+    the settings request.
+    """
+    prior = scenario.settings.get("prior")
+    stated = [prior, *prior.values()] if isinstance(prior, Mapping) else [prior]
+    return scenario.kind.name == "protected_rates" or any(one in ("fitted", {"law": "fitted"}) for one in stated)
 
 
 def _statuses(status: pd.Series, table: pd.Series) -> dict[str, int]:
@@ -129,7 +141,7 @@ def _append(rows: pd.DataFrame, columns: Sequence[str], out: IO[bytes]) -> None:
 def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the total number of tables in a batch, the number of tables that were rejected in whole or in part, and
     the number of tables with each status or reason, summed over the shards. The most frequent status is first. If the
-    tables were tested for conflicts, the number of tables with a conflict is also given.
+    tables were tested for conflicts or can have warnings, the number of tables with them is also given.
     """
     total: dict[str, int] = {}
     for part in parts:
@@ -138,8 +150,9 @@ def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     order = sorted(total, key=lambda status: (-total[status], status))
     counts: dict[str, Any] = {key: sum(part[key] for part in parts) for key in ("all", "refused")}
     counts["statuses"] = {status: total[status] for status in order}
-    if parts and all("conflicts" in part for part in parts):
-        counts["conflicts"] = sum(part["conflicts"] for part in parts)
+    for key in ("conflicts", "warned"):
+        if parts and all(key in part for part in parts):
+            counts[key] = sum(part[key] for part in parts)
     return {"tables": counts}
 
 
@@ -221,7 +234,7 @@ def answered(
     rows = rows.assign(table=names[rows["position"].to_numpy(dtype=np.int64)], level=settings["level"])
     analysis = rows[ANALYSIS].fillna("") if ANALYSIS in rows else ""
     out = rows.reindex(columns=[*BESIDE, *_FURTHER]).assign(**{ANALYSIS: analysis})
-    return out.assign(**{name: out[name].astype(object).fillna("") for name in (CONFLICT[1], CONFIDENCE[2])})
+    return out.assign(**{name: out[name].astype(object).fillna("") for name in (CONFLICT[1], WARNINGS, CONFIDENCE[2])})
 
 
 def one_by_one(tables: Tables, answer: Callable[[int], pd.DataFrame], reasons: Sequence[str] | None = None) -> Answers:

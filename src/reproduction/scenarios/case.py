@@ -14,6 +14,7 @@ CONFIDENCE = ("ci_lower", "ci_upper", "ci_method")
 # additional columns of a batch of noisy counts: the smallest p-value of the table times the number of tested values, if
 # this product shows a conflict, and the name of the value with this p-value
 CONFLICT = ("conflict", "conflict_name")
+WARNINGS = "warnings"  # additional column of a batch: the warnings about each table
 DENSITIES = ("quantity", "type", "x", "density")
 COMPARISON = ("analysis", *COLUMNS)
 FOR_COMPARISON = "for comparison"  # status of results that must not be used

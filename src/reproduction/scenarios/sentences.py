@@ -431,7 +431,7 @@ def accuracy(point: Facts) -> list[str]:
         sentences.append(str(sure))
     if reason := point.get("omitted"):
         sentences.append(f"Omitted: {reason}.")
-    sentences += _uncertain(point.get("prior"))
+    sentences += [f"WARNING: {text}" for text in uncertain(point.get("prior"))]
     return [*sentences, *_conflict(point.get("conflict") or {}), *_decided(point.get("flat_comparison") or {})]
 
 
@@ -451,9 +451,9 @@ def _conflict(check: Facts) -> Iterator[str]:
         )
 
 
-def conflicts(tables: Facts) -> Iterator[str]:
-    """Yield a warning that states in how many tables of a batch the released values are improbable under the prior and
-    the noise.
+def warnings_of(tables: Facts) -> Iterator[str]:
+    """Yield warnings that state in how many tables of a batch the released values are improbable under the prior and
+    the noise, and how many tables have other warnings.
 
     Parameters
     ----------
@@ -464,10 +464,12 @@ def conflicts(tables: Facts) -> Iterator[str]:
             f"CONFLICT: in {found:,} table{'s' * (found > 1)}, released values are improbable under the stated noise "
             "and prior (see the columns conflict and conflict_name). Up to 5 % of the tables are expected by chance."
         )
+    if warned := tables.get("warned", 0):
+        yield f"WARNING: {warned:,} table{'s have' if warned > 1 else ' has'} warnings (see the column warnings)."
 
 
-def _uncertain(prior: Any) -> Iterator[str]:
-    """Yield a warning for each prior that was fitted to too few counts, given the amount of noise in these counts."""
+def uncertain(prior: Any) -> Iterator[str]:
+    """Yield a sentence for each prior that was fitted to too few counts, given the amount of noise in these counts."""
     if not isinstance(prior, Mapping):
         return
     groups = prior.get("groups")
@@ -476,7 +478,7 @@ def _uncertain(prior: Any) -> Iterator[str]:
             where = f" of group {name}" if name else ""
             error = part["mean_error"]
             yield (
-                f"WARNING: the prior{where} was fitted to too few counts for their noise: its mean, "
+                f"the prior{where} was fitted to too few counts for their noise: its mean, "
                 f"{real(part['mean'], error)}, has a standard error of {real(error, error)}. The intervals, which take "
                 "the fitted prior as known, are too short: choose prior: 1/(1+n), or state a distribution."
             )

@@ -213,7 +213,7 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
             ),
             *_few_areas(facts["kind"], statuses),
             *_sure(facts["settings"].get("confidence"), found.intervals),
-            *sentences.conflicts(tables),
+            *sentences.warnings_of(tables),
         ],
         limitations=["The intervals are not adjusted for the number of tables.", *sentences.LIMITATIONS],
         comparison=[],

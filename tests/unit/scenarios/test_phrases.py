@@ -341,7 +341,7 @@ def test_a_conflict_names_its_counts(counts, start):
     ("tables", "told"), [(0, None), (1, "in 1 table, released"), (1200, "in 1,200 tables, released")]
 )
 def test_tables_in_conflict_are_counted(tables, told):
-    found = list(sentences.conflicts({"conflicts": tables}))
+    found = list(sentences.warnings_of({"conflicts": tables}))
     assert len(found) == (told is not None)
     assert not found or told in found[0]
 

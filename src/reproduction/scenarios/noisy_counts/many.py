@@ -14,7 +14,8 @@ from dpmultinomial._posteriors.counts import noisy_count_batches
 
 from .. import standard
 from ..batch import Answers, both, one_a_table, one_by_one, only
-from ..case import COLUMNS, CONFLICT
+from ..case import COLUMNS, CONFLICT, WARNINGS
+from ..sentences import uncertain
 from ..table_stream import LIMITS, Tables
 from . import rules, single_counts, without_prior
 from .single_counts import UNREAD, conflict_names, no_fraction
@@ -249,4 +250,5 @@ def _single(
     ]
     rows = [standard.row(law, settings["level"], released[law.name] if law.type == "count" else None) for law in laws]
     table = pd.DataFrame(rows, columns=list(COLUMNS)).assign(**_conflict(check))
+    table[WARNINGS] = " ".join(uncertain(inferred.facts.get("prior")))
     return without_prior.columns(table, release, settings["confidence"]) if settings.get("confidence") else table

@@ -25,7 +25,8 @@ from dpmultinomial._results.posterior import GROUPS, Posterior
 from ... import kind
 from ...config import file_columns, json_text
 from ..batch import REFUSED, Answers
-from ..case import COLUMNS, COMPARISON, CONFLICT, FOR_COMPARISON, compared
+from ..case import COLUMNS, COMPARISON, CONFLICT, FOR_COMPARISON, WARNINGS, compared
+from ..sentences import uncertain
 from ..table_stream import LIMITS, Tables, named
 from . import rules, without_prior
 
@@ -140,6 +141,10 @@ def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
         p[t] = 2 * tail * np.count_nonzero(~np.isnan(tails[tables.starts[t] : tables.starts[t + 1]]))
     where = frame["position"].to_numpy()
     frame = frame.assign(**dict(zip(CONFLICT, (p[where], conflict_names(p, worst, tables)[where]), strict=True)))
+    texts = {group: " ".join(uncertain({"groups": {group: prior.settings()}})) for group, prior in priors.items()}
+    if any(texts.values()):
+        of_table = frame.assign(text=[texts[group] for group in groups]).groupby("position")["text"]
+        frame[WARNINGS] = of_table.transform(lambda part: " ".join(filter(None, dict.fromkeys(part))))
     if level := settings.get("confidence"):
         frame = without_prior.columns_of_cells(frame, cells, level)
     shown = frame[apart].assign(**numbers, status=FOR_COMPARISON, error=np.nan, analysis=FLAT)

@@ -16,7 +16,7 @@ from ... import kind
 from ...config import file_columns, published_cells, table_files
 from .. import standard, table_stream
 from ..batch import Answers, one_by_one
-from ..case import COLUMNS, Answer, Case, compared
+from ..case import COLUMNS, WARNINGS, Answer, Case, compared
 from ..noisy_counts.answer import noise_of
 from ..table_stream import LIMITS, Tables
 from . import rules
@@ -67,7 +67,9 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
             ends = (tables.columns[name][place].tolist() for name in LIMITS)
             columns["value"] = [_ends(*row) for row in zip(columns["value"], *ends, strict=True)]
         release = _release(columns, settings)
-        return _rows(_posterior(release, every[tables.names[t]], settings), release, settings["level"])
+        found = _posterior(release, every[tables.names[t]], settings)
+        stated: Any = found.facts["warnings"]
+        return _rows(found, release, settings["level"]).assign(**{WARNINGS: "; ".join(stated)})
 
     return one_by_one(tables, one)
 

@@ -12,7 +12,7 @@ from dpmultinomial._posteriors.published import counts
 from dpmultinomial._seeding import stream
 from reproduction import kind
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import making, sentences
+from reproduction.scenarios import making, sentences, summary
 from reproduction.scenarios.noisy_counts import rules
 
 COUNTIES = """
@@ -584,6 +584,31 @@ def test_a_prior_is_fitted_to_at_least_thirty_rows_of_a_batch(tmp_path, rows, wr
     assert list(found) == [".prior"] * wrong
     assert not wrong or found[".prior"] == "fitting a prior requires at least 30 measured counts, got 29 rows"
     assert not dict(rules.mistakes({**settings, "absent": {"are": "zero"}}, {"name": ()}, True))
+
+
+@pytest.mark.parametrize(("prior", "columns"), [("fitted", True), ({"law": "fitted"}, True), (None, False)])
+def test_the_warning_about_an_uncertain_prior_is_in_the_rows_of_a_batch(tmp_path, monkeypatch, prior, columns):
+    """Without a total, the prior is fitted to the counts of all tables; with a column epsilon, to those of a table."""
+    monkeypatch.chdir(tmp_path)
+    values, noise = [40, -35, 22, -60, 5] * 6, {"law": "discrete_gaussian", "sigma": 60.0}
+    settings = {"kind": "noisy_counts", **({} if prior is None else {"prior": prior})}
+
+    def made(name, **stated):
+        files = making.files(name, tmp_path)
+        making.part(scenario_settings.single(name, {**settings, **stated}, KINDS), files, root_seed=1)
+        return files
+
+    counts = {f"k{i}": value for i, value in enumerate(values)}
+    laplace = {"noise": {"law": "discrete_laplace", "scale": 50}}  # sensitivity/epsilon = 2/0.04
+    for more, alone in (({"noise": noise}, {"noise": noise}), ({}, laplace)):
+        lines = [f"{'tu'[i % 2 if more else 0]},{name},{value},0.04" for i, (name, value) in enumerate(counts.items())]
+        head = "table,name,value," + ("unused" if more else "epsilon")
+        (tmp_path / "few.csv").write_text("\n".join([head, *lines]) + "\n")
+        rows = pd.read_csv(made("batch", file="few.csv", **more).csv, keep_default_na=False)
+        told = [text for text in summary.summarise(made("alone", counts=counts, **alone)).warnings if prior]
+        found = set(rows["warnings"]) if columns else set()
+        assert {f"WARNING: {text}" for text in found} == set(told)
+        assert ("warnings" in rows) is columns
 
 
 def test_the_total_of_a_batch_is_public():

@@ -213,6 +213,25 @@ def test_a_batch_has_the_rates_of_each_table(counties, tmp_path):
     assert "at least one of the 30 released counts must be > 0" in rows[rows["table"] == "c"]["status"].iloc[0]
 
 
+def test_the_warnings_of_a_table_are_those_of_a_single_file(counties, tmp_path):
+    """A table of 30 areas, one of which has the exposure 0, has two warnings; a table that is rejected has none."""
+    counties.loc[4, "births"] = 0
+    counties.to_csv("counties.csv", index=False)
+    facts = making.facts_of(made(tmp_path, questions={}))
+    few, dropped = (next(t for t in facts["points"][0]["warnings"] if t.startswith(s)) for s in ("only 29", "dropped"))
+    tables = {"a": counties, "b": counties.assign(value=0), "c": counties}
+    pd.concat([table.assign(table=name) for name, table in tables.items()]).to_csv("batch.csv", index=False)
+    files, stated = making.files("batch", tmp_path), {key: STATED[key] for key in set(STATED) - {"questions"}}
+    making.part(scenario_settings.single("batch", {**stated, "file": "batch.csv"}, kind.discover()), files, root_seed=1)
+    rows = pd.read_csv(files.csv, keep_default_na=False)
+    assert set(rows.loc[rows["table"] == "b", "warnings"]) == {""}
+    (text,) = set(rows.loc[rows["table"] != "b", "warnings"])
+    assert few in text
+    assert dropped in text
+    assert making.facts_of(files)["tables"]["warned"] == 2
+    assert "WARNING: 2 tables have warnings (see the column warnings)." in summary.summarise(files).warnings
+
+
 def test_withheld_counts_and_ranges_of_a_batch_have_the_bounds_of_a_single_file(counties, tmp_path):
     """Check that withheld counts and ranges in a batch give the same results as in a single file."""
     counties["value"] = ["*", "10-50", "20+", *(str(max(v, 0) + 10) for v in counties["value"][3:])]
