@@ -58,7 +58,7 @@ def answer(
     among = list(settings.get("among") or ())
     groups = groups_of(posterior, about)
     if not groups:
-        raise ValueError(f"about must be one of {', '.join(posterior.groups)} for this release, got {about}")
+        raise ValueError(without(posterior, about))
     few = table is None or len(table) <= _CURVES
     laws = [law for group in groups for law in _laws(posterior, group, among)] if few else []
     if table is None:
@@ -109,6 +109,11 @@ def groups_of(posterior: Posterior, about: str) -> list[str]:
     """
     wanted = {"counts": FILE, "rates": BEHIND}.get(about, (*FILE, *BEHIND))
     return [group for group in posterior.groups if group in wanted]
+
+
+def without(posterior: Posterior, about: str) -> str:
+    """Return the message that a posterior has no quantities of the groups that a scenario asks for."""
+    return f"about must be one of {', '.join(posterior.groups)} for this release, got {about}"
 
 
 def row(law: Marginal, level: float, released: float | None = None) -> tuple[object, ...]:

@@ -357,7 +357,7 @@ def _assumed(facts: sentences.Facts, found: _Found) -> list[str]:
     rules = import_module(f"{__package__}.{facts['kind']}.rules")
     if noise:
         words = {"law": noise} if isinstance(noise, str) else dict(noise)
-        if {"epsilon", "rho"} & set(words):  # the scale is stated, as for a single table
+        if {"epsilon", "rho", "variance"} & set(words):  # the scale is stated, as for a single table
             words = law_of(words).settings()
         if words["law"] != "exact" and "withheld" in settings:
             words = {"threshold": settings["withheld"]["below"], **words}
@@ -409,18 +409,36 @@ def _prior_of_batch(kind: str, settings: Mapping[str, Any], columns: Collection[
             return "flat on the counts"
         if prior is None:
             return f"{fitted}; weight 1/(1 + n) if there are fewer than {FEWEST} or the fit is too uncertain"
-        return fitted if prior in ("fitted", {"law": "fitted"}) else _plain_prior(prior)
+        return fitted if prior in ("fitted", {"law": "fitted"}) else _plain_prior(kind, prior)
     if kind in ("swapped_table", "noisy_counts"):
         number = {"flat": 1.0, "jeffreys": 0.5, "None": 0.5}.get(str(prior), prior)
         if isinstance(number, (int, float)):
             return sentences.prior_text({"law": "Dirichlet", "concentration": [float(number)]})
     if isinstance(prior, (int, float)):
         return f"Dirichlet-multinomial with concentration {prior:g} for each"
-    return "" if prior is None else _plain_prior(prior)
+    return "" if prior is None else _plain_prior(kind, prior)
 
 
-def _plain_prior(prior: Any) -> str:
-    return sentences.prior_text({"law": prior} if isinstance(prior, str) else prior)
+def _plain_prior(kind: str, prior: Any) -> str:
+    """Return a description of a prior in the settings of a batch. The counts of a table with noise can have a prior for
+    each group.
+    """
+    words = {"law": prior} if isinstance(prior, str) else prior
+    if kind != "noisy_counts":
+        return sentences.prior_text(words)
+    if isinstance(words, list):
+        words = {"law": "multinomial", "alpha": words}
+    if "law" not in words:
+        return "; ".join(f"{group}: {_plain_prior(kind, part)}" for group, part in words.items())
+    if words["law"] == "fitted":
+        return "fitted to the counts of the group in all tables"
+    if words["law"] == "multinomial":
+        alpha = words.get("alpha", 1.0)
+        return sentences.prior_text(
+            {"law": "Dirichlet", "concentration": alpha if isinstance(alpha, list) else [alpha]}
+        )
+    known = words["law"] == "table"
+    return sentences.prior_of_counts({**words, "counts": len(words["counts"])} if known else words)
 
 
 def _listed(points: Sequence[dict[str, Any]]) -> str:

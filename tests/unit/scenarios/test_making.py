@@ -541,7 +541,7 @@ def test_tables_of_a_batch_are_counted_with_the_reasons_of_the_rejected_ones(mon
         "Each record was selected for swapping with probability 25 %; if only one "
         "record of a table was selected, the selection in this table was repeated. The margins of each table are those "
         "of the original records, and there is no other noise.",
-        "Prior: flat.",
+        "Prior: flat on the counts.",
     ]  # fmt: skip
     assert ".. 778 more rows are in results/mine.csv" in summary.as_text(making.Files(Path("results/mine")))
     tables |= {"all": 1201, "refused": 1}

@@ -10,7 +10,7 @@ import pytest
 
 import dpmultinomial as dpm
 from dpmultinomial._files.table_columns import Hierarchy
-from reproduction.scenarios import sentences
+from reproduction.scenarios import sentences, summary
 from reproduction.scenarios.additive_counts import answer as additive
 from reproduction.scenarios.noisy_counts import rules, without_prior
 
@@ -516,3 +516,27 @@ def test_a_limit_rounded_to_the_end_of_the_range_excludes_nothing(asked, limits,
     (row,) = pd.DataFrame([{**row, "lower": limits[0], "upper": limits[1]}]).itertuples()
     facts = {"kind": "noisy_counts", "settings": {"questions": {"q": {**asked, "about": "rates"}}}}
     assert sentences.sentence(row, facts, {"noise": {"law": "laplace", "scale": 1.0}}).endswith(f" is {sure}.")
+
+
+@pytest.mark.parametrize(
+    ("prior", "text"),
+    [
+        ("flat", "flat on the counts"),
+        ("1/(1+n)", "weight 1/(1 + n) for a count n >= 0"),
+        ({"law": "geometric", "mean": 3}, "geometric (mean 3)"),
+        ({"law": "table", "counts": [0, 7], "probabilities": [0.5, 0.5]}, "table of 2 counts with their probabilities"),
+        (
+            {"x": "fitted", "y": {"law": "geometric", "mean": 3}},
+            "x: fitted to the counts of the group in all tables; y: geometric (mean 3)",
+        ),
+    ],
+)
+def test_the_prior_of_a_batch_of_counts_is_described_as_for_a_single_table(prior, text):
+    assert summary._prior_of_batch("noisy_counts", {"prior": prior}, ["group"]) == text
+
+
+@pytest.mark.parametrize("prior", [[1.0, 2.0], {"law": "multinomial", "alpha": [1.0, 2.0]}])
+def test_concentrations_of_a_batch_are_those_of_its_rates(prior):
+    """The total of a table is known, so it has no prior."""
+    text = summary._prior_of_batch("noisy_counts", {"prior": prior}, ["total"])
+    assert text == "Dirichlet on the rates, with concentration 1, 2"

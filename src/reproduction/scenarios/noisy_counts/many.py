@@ -241,13 +241,9 @@ def _single(
     inferred = posterior(release, prior=settings.get("prior"), rng=stream_of(tables.names[t]))
     check: Any = inferred.facts["conflict"]
     released = dict(zip(release.names, release.values.tolist(), strict=True))
-    groups = {"counts": standard.FILE, "rates": standard.BEHIND}.get(settings["about"], inferred.groups)
-    laws = [
-        getattr(inferred, group)[name]
-        for group in inferred.groups
-        if group in groups
-        for name in getattr(inferred, group)
-    ]
+    if not (groups := standard.groups_of(inferred, settings["about"])):
+        raise ValueError(standard.without(inferred, settings["about"]))
+    laws = [getattr(inferred, group)[name] for group in groups for name in getattr(inferred, group)]
     rows = [standard.row(law, settings["level"], released[law.name] if law.type == "count" else None) for law in laws]
     table = pd.DataFrame(rows, columns=list(COLUMNS)).assign(**_conflict(check))
     table[WARNINGS] = " ".join(uncertain(inferred.facts.get("prior")))

@@ -779,3 +779,16 @@ def test_intervals_differ_by_more_than_half_a_width(beyond, told):
     rows = pd.DataFrame({"quantity": ["a"], "type": "count", "lower": low - beyond, "upper": low - beyond + 20})
     assert abs(high - rows["upper"][0]) <= 10
     assert (without_prior.differing(rows, release, 0.95) != "") is told
+
+
+def test_tables_without_rates_are_rejected_if_rates_are_asked_for(tmp_path, summed_up):
+    """Independent priors of the counts imply no prior of rates. The standard deviation of the noise is 9^(1/2)."""
+    file = tmp_path / "many.csv"
+    file.write_text("table,name,value,total\nt,a,3,30\nt,b,26,30\n", encoding="utf-8")
+    stated = {"noise": {"law": "gaussian", "variance": 9.0}, "prior": {"law": "geometric", "mean": 20.0}}
+    found = summed_up(file=str(file), about="rates", **stated)
+    reason = "about must be one of counts, shares for this release, got rates"
+    assert found.sentences == [f"Rejected, 1 table: {reason}."]
+    assert "Each count has Gaussian noise with standard deviation 3, independently of the other counts." in (
+        summed_up(file=str(file), **stated).assumptions
+    )
