@@ -88,6 +88,7 @@ def _batch(name: str, tables: Mapping[str, Any]) -> str:
     line = f"  {name}: {tables['all']:,} table{'s' * (tables['all'] != 1)}; {states}; {tables['refused']:,} rejected"
     line += " in whole or in part (the rows state the reasons)" if tables["refused"] else ""
     line += f"; {tables['conflicts']:,} in CONFLICT (column conflict)" if tables.get("conflicts") else ""
+    line += f"; {tables['warned']:,} with warnings (column warnings)" if tables.get("warned") else ""
     return f"{line}; do not use the numbers that did not converge" if "not converged" in good else line
 
 

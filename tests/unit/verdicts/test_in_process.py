@@ -382,7 +382,11 @@ def test_the_summary_of_scenarios():
             "1 in CONFLICT (column conflict)",
         ),
         (
-            {"statuses": {"not converged": 1}, "refused": 0, "all": 1, "conflicts": 0},
+            {"statuses": {"exact": 1200}, "refused": 0, "all": 1200, "warned": 1100},
+            "1,200 tables; 1,200 exact; 0 rejected; 1,100 with warnings (column warnings)",
+        ),
+        (
+            {"statuses": {"not converged": 1}, "refused": 0, "all": 1, "conflicts": 0, "warned": 0},
             "1 table; 1 not converged; 0 rejected; do not use the numbers that did not converge",
         ),
         ({"statuses": {"refused": 1}, "refused": 1, "all": 1},
