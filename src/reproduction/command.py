@@ -433,7 +433,7 @@ def _plan_of_release(asked: argparse.Namespace, written: dict[str, Any], setting
     name, budgets = written["release"], settings.get("budgets") or {}
     wrong = user_files.planned_mistakes(name, settings["releases"][name], budgets)
     if wrong:
-        raise ValueError("\n".join(["mistakes; nothing was run.", *(f"  releases.{p}: {text}" for p, text in wrong)]))
+        raise ValueError("\n".join(["mistakes; nothing was run.", *(f"  {place}: {text}" for place, text in wrong)]))
     plan = planning.release_made(
         asked.name, written, releases=settings["releases"], budgets=budgets, folder=asked.folder
     )

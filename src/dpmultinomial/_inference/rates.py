@@ -305,6 +305,11 @@ def _crude(areas: Areas, regression: Regression) -> float:
             f"at least one of the {len(values)} released counts must be > 0, got a maximum of {np.nanmax(values):g}: "
             "without a positive count, the prior would determine the posterior of the rates"
         )
+    if not (cells.released[cells.measured] > 0).any() and not (cells.lower[bounded] > 0).any():
+        raise ValueError(
+            f"at least one of the {len(values)} counts must be > 0, but the released values and bounds allow 0 for all "
+            "of them: without a positive count, the prior would determine the posterior of the rates"
+        )
     total = np.nansum(np.maximum(values, 0.0)) + 0.5
     rate = total / areas.mean_exposure[cells.measured | bounded].sum()
     return float(min(rate, 0.99)) if regression.family == "shares" else float(rate)

@@ -329,6 +329,8 @@ class Draws(Marginal):
     tails : tail indices of the distribution from which the draws come, at its lower and its upper end. A moment of the
         order of a tail index, or of a higher order, does not exist; the moments of the draws themselves are finite. NaN
         if the tails are not known, so the mean and the standard deviation are not stated.
+    discrete : whether the quantity is discrete, so that a quantile is one of the draws. By default, only counts and
+        shares are discrete.
     """
 
     _no_density = _no_mass = (
@@ -343,10 +345,12 @@ class Draws(Marginal):
         type: str,
         accuracy: Accuracy,
         tails: tuple[float, float] = (np.inf, np.inf),
+        discrete: bool | None = None,
     ) -> None:
         super().__init__(name, type, accuracy)
         self.draws: Array = np.sort(np.asarray(draws, dtype=np.float64), axis=None)
         self.tails = tails
+        self.discrete = type in ("count", "share") if discrete is None else discrete
 
     def mean(self) -> float:
         """Return the mean of the draws of the quantity. If the distribution has no finite mean, return an infinite
@@ -370,8 +374,11 @@ class Draws(Marginal):
         return np.searchsorted(self.draws, np.asarray(x, dtype=np.float64), side="right") / len(self.draws)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return quantiles of the draws by interpolation."""
-        return np.asarray(np.quantile(self.draws, _checks.fraction("q", q)))
+        """Return quantiles of the draws, by interpolation. For a discrete quantity, return the smallest draw x such
+        that the fraction of the draws that are at most x is at least `q`.
+        """
+        method = "inverted_cdf" if self.discrete else "linear"
+        return np.asarray(np.quantile(self.draws, _checks.fraction("q", q), method=method))
 
     def mode(self) -> float:
         """Raise `Unavailable`, because a sample has no mode."""

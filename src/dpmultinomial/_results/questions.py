@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _checks
-from .._accuracy import EXACT, Accuracy
+from .._accuracy import EXACT, LEAST_ESS, Accuracy
 from .._seeding import stream
 from .convolutions import Array, Unlisted, Whole, Window, added_up
 from .distributions import Discrete, Draws, Marginal
@@ -339,8 +339,9 @@ class Drawer:
     def law(self, draws: Array, label: str) -> Draws:
         """Return the empirical distribution of a sample of draws. Draws without a value, 0/0, are NaN."""
         kept, reason = self._defined(draws)
-        error = self.error(float(kept.std(ddof=1)) if len(kept) > 1 else NAN, len(kept))
-        return Draws(kept, name=label, type="question", accuracy=Accuracy(self.state.status, error, reason))
+        state = Accuracy(self.state.status, self.error(float(kept.std(ddof=1)), len(kept)), reason)
+        discrete = self.group[self.group.names[0]].type in ("count", "share")
+        return Draws(kept, name=label, type="question", accuracy=state, discrete=discrete)
 
     def chance(self, draws: Array, asked: Comparison) -> Chance:
         """Return the probability of a comparison, estimated by the fraction of draws for which it holds. Draws without
@@ -356,6 +357,11 @@ class Drawer:
         if not len(kept):
             raise ValueError(_ZERO)
         if len(kept) < len(draws):
+            if len(kept) < LEAST_ESS:
+                raise ValueError(
+                    "the ratio is not stated, because its denominator is almost certainly 0: it is not 0 in "
+                    f"{len(kept)} of {len(draws):,} draws, and at least {LEAST_ESS:g} are required"
+                )
             reason = f"given that the denominator is not 0, as in {len(kept):,} of the draws; {reason}"
         return kept, reason
 

@@ -117,11 +117,11 @@ def release_mistakes(
 def planned_mistakes(
     name: str, settings: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]]
 ) -> list[tuple[str, str]]:
-    """Return a pair (path, message) for every mistake in the settings of a planned release. The confidential file may
-    be missing, and the cost may exceed the budget.
+    """Return a pair (path, message) for every mistake in the settings of a planned release or in the budgets. The
+    confidential file may be missing, and the cost may exceed the budget.
     """
     faults = checks.problems(name, settings, budgets=budgets, root=Path.cwd(), left=False)
-    return [(".".join(Path(place).parts[1:]), text) for place, text in faults if not place.endswith("/data")]
+    return [(".".join(Path(place).parts), text) for place, text in faults if not place.endswith("/data")]
 
 
 def ceilings(budgets: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, str]]:

@@ -165,14 +165,15 @@ def _against(axis: Axes, rates: pd.DataFrame, covariate: str, point: Mapping[str
     """Plot the intervals of all rates, and the naive rates (released values divided by exposures), against a
     covariate.
     """
-    x = rates["quantity"].map(point["covariates"][covariate]).to_numpy(dtype=float)
-    ends = (rates[key].to_numpy(dtype=float) for key in ("mean", "lower", "upper"))
+    x, unit = rates["quantity"].map(point["covariates"][covariate]).to_numpy(dtype=float), point.get("rate_unit")
+    factor = 100.0 if unit is None else 1.0
+    ends = (factor * rates[key].to_numpy(dtype=float) for key in ("mean", "lower", "upper"))
     style.interval(axis, x, *ends, lw=0.8, color=_COLOURS["rate"], marker=MARKERS[0], ms=2.5, label=NOUNS["rate"])
-    naive = rates["quantity"].map(point.get("naive_rates") or {}).to_numpy(dtype=float)
+    naive = factor * rates["quantity"].map(point.get("naive_rates") or {}).to_numpy(dtype=float)
     look: dict[str, Any] = {"ms": 3, "mew": 0.8} if len(x) <= _RANKED_NAMES else {"ms": 2, "mew": 0.4, "zorder": 1}
     axis.plot(x, naive, "x", color=RED, label="naive rate", **look)
     axis.set_xlabel(shortened(covariate), parse_math=False)
-    axis.set_ylabel(f"underlying rate\n{point['rate_unit']}", parse_math=False)
+    axis.set_ylabel(f"underlying rate\n{unit or 'in per cent'}", parse_math=False)
     axis.grid(axis="y", color=GREY, lw=0.3)
     axis.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.1)
 

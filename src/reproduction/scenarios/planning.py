@@ -328,7 +328,7 @@ def _converted(unit: str, ceiling: Mapping[str, float]) -> str:
     the budget has the unit of the cost.
     """
     if unit == "epsilon" and "rho" in ceiling:
-        text = ", converted to rho = epsilon²/2"
+        text = ", and also rho = epsilon²/2" if "epsilon" in ceiling else ", converted to rho = epsilon²/2"
     else:
         text = ", but it limits rho, which this release does not have" if unit == RENYI and "rho" in ceiling else ""
     if "delta" in ceiling:

@@ -353,6 +353,9 @@ REJECTED = {
     "unmeasured": (lambda: posterior(DATA.assign(released=np.nan)), "at least one of the 40 counts must be measured"),
     "zero": (lambda: posterior(DATA.assign(released=0.0)),
              "at least one of the 40 released counts must be > 0, got a maximum of 0"),
+    "bounds from 0": (lambda: dpm.posterior(
+        dpm.Release([np.nan] * 3, mechanism=dpm.Exact(), bounds=([0, 0, 0], [4, 9, 4])), prior=dpm.Regression([9] * 3)),
+                      "at least one of the 3 counts must be > 0, but the released values and bounds allow 0 for all"),
     "negative": (lambda: posterior(exposure=-DATA["births"]), "exposure must be a number >= 0 .* got -"),
     "absent": (lambda: posterior(exposure=DATA["births"].head(30)), r"got none for area 30 \(and 9 more\)"),
     "strange": (lambda: posterior(exposure={"a": 1.0}),

@@ -12,6 +12,7 @@ from dpmultinomial._files import table_columns
 from dpmultinomial._files.csv_table import parse
 from dpmultinomial._releases import checks, losses, planned, room
 from dpmultinomial._releases.spending import ADD_OR_REMOVE, REPLACE, Cost
+from reproduction.config import user_files
 from reproduction.scenarios import page, planning, sentences
 
 TREE = "category,parent,count\nstate,,8\nnorth,state,5\nsouth,state,3\na,north,3\nb,north,2\nc,south,0\nd,south,3\n"
@@ -385,12 +386,21 @@ def test_the_values_of_a_plan_increase_and_default_to_multiples():
     }  # fmt: skip
 
 
+def test_mistakes_of_a_planned_release_and_of_its_budgets_have_their_own_places():
+    settings = {"data": "confidential/f.csv", "mechanism": "discrete_laplace", "epsilon": -1}
+    budgets = {"r": {"epsilon": 4.0, "people": "staff"}, "other": {"epsilon": 1.0, "people": "staff"}}
+    found = dict(user_files.planned_mistakes("r", settings, budgets))
+    assert sorted(found) == ["budgets.other", "releases.r.epsilon"]
+    assert found["budgets.other"].startswith("must be equal to the budget of r,")
+
+
 @pytest.mark.parametrize(
     ("budget", "stated"),
     [
         ({}, "A budget of r would count the epsilon of a replaced record, which is the same number."),
         ({"epsilon": 4.0}, "The budget of r counts the epsilon of a replaced record, which is the same number."),
         ({"rho": 0.5}, "which is the same number, converted to rho = epsilon²/2."),
+        ({"epsilon": 4.0, "rho": 0.5}, "which is the same number, and also rho = epsilon²/2."),
         (
             {"epsilon": 4.0, "delta": 1e-6},
             "which is the same number, and converts the sum of all costs to epsilon at delta = 1e-06.",

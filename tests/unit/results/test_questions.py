@@ -647,15 +647,15 @@ class Three:
 
     names, together = ("a", "b", "c"), None
 
-    def __init__(self, status="exact", size=3):
+    def __init__(self, status="exact", size=3, kind="rate"):
         self.names = tuple("abc"[:size]) if size <= 3 else tuple(map(str, range(size)))
-        self.status, self.sizes = status, []
+        self.status, self.sizes, self.type = status, [], kind
 
     def __len__(self):
         return len(self.names)
 
     def __getitem__(self, name):
-        return SimpleNamespace(accuracy=Accuracy(self.status, 0.0, "by hand"))
+        return SimpleNamespace(accuracy=Accuracy(self.status, 0.0, "by hand"), type=self.type)
 
     def sample(self, size, *, rng):
         self.sizes.append(size)
@@ -683,18 +683,33 @@ def test_draws_state_their_standard_errors():
     assert drawer.error_of_chance(0.0) == drawer.error_of_chance(1.0) == pytest.approx(bound, rel=1e-9)
     assert drawer.error_of_rank(0.5, 7) == 0.5 / np.sqrt(n)
     assert drawer.error_of_rank(0.0, 7) == pytest.approx(6 * bound, rel=1e-9)
-    chance = drawer.chance(np.array([1.0, 0.0, np.nan, 0.0, 0.0]), comparison("a > 0.5", Names(["a"])))
-    assert (float(chance), chance.accuracy.error) == (0.25, pytest.approx(np.sqrt(0.1875 / 4)))
-    assert chance.accuracy.reason.startswith("given that the denominator is not 0, as in 4 of the draws; by hand; ")
-    law = drawer.law(np.array([1.0, np.nan, 3.0]), "x")
+    chance = drawer.chance(np.tile([1.0, 0.0, np.nan, 0.0, 0.0], 100), comparison("a > 0.5", Names(["a"])))
+    assert (float(chance), chance.accuracy.error) == (0.25, pytest.approx(np.sqrt(0.1875 / 400)))
+    assert chance.accuracy.reason.startswith("given that the denominator is not 0, as in 400 of the draws; by hand; ")
+    law = drawer.law(np.tile([1.0, np.nan, 3.0], 200), "x")
     assert (law.mean(), law.name, law.type) == (2.0, "x", "question")
-    assert law.accuracy.error == pytest.approx(np.sqrt(2) / np.sqrt(2))
+    assert law.accuracy.error == pytest.approx(np.sqrt(400 / 399) / np.sqrt(400))
+    # 399 draws with a value are too few, as for a Markov chain
+    with pytest.raises(ValueError, match="it is not 0 in 399 of 400 draws, and at least 400 are required"):
+        drawer.law(np.append(np.ones(399), np.nan), "x")
     with pytest.raises(ValueError, match="certainly or almost certainly 0"):
         drawer.law(np.array([np.nan]), "x")
     for status in ("converged", "not converged"):
         chain = Drawer(Three(status), np.random.default_rng(1))
         assert (chain.state.status, chain.state.reason) == (status, "by hand")
         assert np.isnan([chain.error(1.0), chain.error_of_chance(0.5), chain.error_of_chance(1.0)]).all()
+
+
+@pytest.mark.parametrize("kind", ["count", "share", "rate", "parameter"])
+def test_quantiles_of_discrete_quantities_are_draws(kind):
+    """Of 40 draws, one is 1 and 39 are 2, so P(x <= 1) = 1/40 = 0.025 and P(x <= 2) = 1. The interpolated quantile is
+    1 + 39 q between the first two draws.
+    """
+    law = Drawer(Three(kind=kind), None).law(np.append([1.0], np.full(39, 2.0)), "x")
+    assert law.discrete == (kind in ("count", "share"))
+    assert law.quantile([0.0, 0.025, 0.0251]) == pytest.approx(
+        [1.0, 1.0, 2.0] if law.discrete else [1.0, 1 + 0.025 * 39, 1 + 0.0251 * 39]
+    )
 
 
 @pytest.mark.parametrize(("size", "calls"), [(50, 1), (51, 2)])

@@ -130,7 +130,8 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
         sampled = "The probabilities are those of a population of which the records are an independent random sample."
         return [f"The model was released with {point['how']}.", sampled]
     noisy = any(name != "dirichlet" for name in point["mechanisms"])
-    raised = f", and noisy counts below {point['floor']} are raised to it" if noisy else ""
+    floor = "the standard deviation of the noise" if point["floor"] == "sigma" else point["floor"]
+    raised = f", and noisy counts below {floor} are raised to it" if noisy else ""
     sentences = [
         f"Of {point['records']:,} invented records, 70 % are used to fit the models and 30 % for the scores; epsilon "
         f"is a Rényi cost of order {point['order']:g}{raised}."

@@ -17,7 +17,7 @@ from ...config import file_columns, published_cells, table_files
 from .. import standard, table_stream
 from ..batch import Answers, one_by_one
 from ..case import COLUMNS, WARNINGS, Answer, Case, compared
-from ..noisy_counts.answer import noise_of
+from ..noisy_counts.answer import noise_of, spent_of
 from ..table_stream import LIMITS, Tables
 from . import rules
 
@@ -32,6 +32,8 @@ def answer(case: Case) -> Answer:
     facts: dict[str, Any] = {"origin": "published", "per": settings["per"], "exposure_column": settings["exposure"]}
     if settings["family"] == "rates":
         facts["rate_unit"] = rules.unit(settings["per"], settings["exposure"])
+    if spent := spent_of(settings):
+        facts["cost"] = spent
     cells = published_cells.parsed(columns["value"], settings)
     texts = published_cells.texts_of(cells, list(columns["name"]))
     if texts := {name: text for name, text in texts.items() if name in inferred.rates.places}:

@@ -428,9 +428,9 @@ def test_no_error_is_stated_for_a_release_whose_error_is_unknown():
 def test_a_rehearsal_without_additive_noise_does_not_mention_raised_counts():
     point = {"records": 120, "order": 5.0, "floor": "sigma", "unusual": []}
     assert "noisy counts" not in rules.assumptions(point | {"mechanisms": ["dirichlet"]})[0]
-    assert (
-        "noisy counts below sigma are raised" in rules.assumptions(point | {"mechanisms": ["dirichlet", "laplace"]})[0]
-    )
+    stated = rules.assumptions(point | {"mechanisms": ["dirichlet", "laplace"]})[0]
+    assert "noisy counts below the standard deviation of the noise are raised" in stated
+    assert "below 0.5 are raised" in rules.assumptions(point | {"floor": 0.5, "mechanisms": ["laplace"]})[0]
 
 
 def test_the_interval_of_a_simulated_score_by_hand():

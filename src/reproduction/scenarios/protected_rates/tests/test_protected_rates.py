@@ -7,7 +7,7 @@ import pytest
 import dpmultinomial as dpm
 from reproduction import kind
 from reproduction.config import config, plan_settings, scenario_settings
-from reproduction.scenarios import figure, making, sentences, summary
+from reproduction.scenarios import figure, making, page, sentences, summary
 from reproduction.scenarios.protected_rates import rules
 
 
@@ -145,6 +145,33 @@ def test_rates_are_drawn_against_the_covariate(counties, tmp_path):
     for key in ("mean", "lower", "upper"):
         for x, y in zip(counties["x"], rates[key], strict=True):
             assert np.isclose(data, [x, y], rtol=1e-9, atol=1e-12).all(axis=1).any(), key
+
+
+def test_shares_are_drawn_against_the_covariate_in_per_cent(counties, tmp_path):
+    files = made(tmp_path, family="shares", per=1, questions={})
+    rows, _, facts = making.read(files)
+    axis = figure.of_case(rows, facts).axes[-1]
+    assert axis.get_ylabel() == "underlying rate\nin per cent"
+    naive = [line for line in axis.get_lines() if line.get_label() == "naive rate"]
+    assert naive[0].get_ydata() == pytest.approx(100 * counties["value"] / counties["births"])
+    page.write(files, tmp_path / "page.html")
+    assert (tmp_path / "page.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("noise", "cost"),
+    [
+        ({"law": "discrete_laplace", "epsilon": 1.0}, "epsilon = 1 (neighbouring files: replace a record)"),
+        ({"law": "discrete_gaussian", "rho": 0.5}, "rho = 0.5 (neighbouring files: replace a record)"),
+        ({"law": "discrete_laplace", "scale": 2.0}, ""),
+    ],
+)
+def test_the_stated_privacy_cost_is_stated_again(counties, tmp_path, noise, cost):
+    found = summary.summarise(made(tmp_path, noise=noise))
+    stated = [text for text in found.assumptions if text.startswith("Privacy cost")]
+    assert stated == ([f"Privacy cost of the release: {cost}."] if cost else [])
+    unknown = "The privacy cost of the published numbers is not stated."
+    assert (unknown in page.protected(found, {})) == (not cost)
 
 
 def test_plans_reject_rates_in_their_own_words(tmp_path):
