@@ -183,8 +183,8 @@ LEAST_P = 1e-12  # a smaller p-value is stated as a bound, because tail probabil
 
 
 def limits(lower: float, upper: float, digits: int = 6) -> str:
-    """Return the limits of an interval as text, rounded outwards. An excess of less than 1e-12 of a limit, which may be
-    due to rounding errors, is ignored.
+    """Return the limits of an interval as text, rounded outwards. An excess of less than 1e-12 of a limit (and at most
+    0.001), which may be due to rounding errors, is ignored.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def _rounded(end: float, inside: float, way: str, digits: int) -> str:
     if not isfinite(end):
         return f"{end:g}"
     size = max(digits, len(f"{abs(end):.0f}"))
-    moved = Decimal(end + inside * abs(end))
+    moved = Decimal(end) + Decimal(inside) * min(Decimal(abs(end)), 10**9)  # far less than 1, also for large counts
     return f"{float(Context(prec=size, rounding=way).create_decimal(moved)):.{size}g}"
 
 

@@ -367,3 +367,8 @@ def test_no_line_of_snakemake_is_long(case, tmp_path):
     assert code != 0
     assert CONFIGURATIONS[case][1] in said
     assert max(map(len, said.split("\n"))) <= 1000
+
+
+def test_limits_of_large_counts_are_exact():
+    assert _printing.limits(10**15 - 6.0, 10**15 + 6.0) == "999999999999994 .. 1000000000000006"
+    assert _printing.limits(1e12 - 3, 1e12 + 3) == "999999999997 .. 1000000000003"

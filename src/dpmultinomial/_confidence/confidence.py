@@ -1,6 +1,7 @@
 """Confidence statements about a release that require no prior: intervals, tests and answers to questions."""
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -192,7 +193,7 @@ class Confidence:
             sides = [self._places(side) for side in question[kind]]
         flat = [place for side in sides for place in side]
         if len(set(flat)) != len(flat):
-            raise ValueError(f"{kind}: the two sides must not contain the same count, got {question[kind]!r}")
+            raise ValueError(f"{kind}: a count must not occur twice, got {question[kind]!r}")
         text = {"sum": " + ", "difference": " - ", "ratio": " / "}[kind].join(
             " + ".join(self._noisy.names[place] for place in side) for side in sides
         )
@@ -451,14 +452,19 @@ class Confidence:
 
     def __repr__(self) -> str:
         table = self.summary().drop(columns=["level", "error"]).to_string(index=False, max_rows=24)
+        return "\n".join([*self._heading(), table])
+
+    def _repr_html_(self) -> str:
+        heading = "".join(f"<p>{escape(line)}</p>" for line in self._heading())
+        return heading + str(self.summary().to_html(index=False, max_rows=60))
+
+    def _heading(self) -> list[str]:
+        """Return the lines above the table: what it contains, and the first ten remarks on the intervals of counts."""
         found = self.notes()
         remarks = [f"{name}: {note}" for name, note in list(found.items())[:10]]
         if (rest := len(found) - 10) > 0:
             remarks.append(f".. ({rest:,} more remark{'s' * (rest > 1)})")
-        return "\n".join(["95 % confidence intervals, without a prior", *remarks, table])
-
-    def _repr_html_(self) -> str:
-        return str(self.summary().to_html(index=False, max_rows=60))
+        return ["95 % confidence intervals, without a prior", *remarks]
 
 
 def _below(level: float, what: str) -> float:

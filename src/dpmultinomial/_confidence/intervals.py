@@ -98,7 +98,7 @@ class CountConfidence:
     def __repr__(self) -> str:
         lower, upper = self.interval()
         note = self.note()
-        return f"{self.name}: 95 % confidence interval {lower:.15g} to {upper:.15g}" + (f" ({note})" if note else "")
+        return f"{self.name}: 95 % confidence interval {lower:.0f} to {upper:.0f}" + (f" ({note})" if note else "")
 
 
 class RateConfidence:
@@ -128,7 +128,8 @@ class RateConfidence:
         return self.row(level)[:2]
 
     def pvalue(self, rate: float, side: str = "two", *, rng: np.random.Generator | None = None) -> float:
-        """Return the p-value of the test of the hypothesis that a rate has a given value. The total is public.
+        """Return the p-value of the test of the hypothesis that a rate has a given value. Without a public total, the
+        p-value is an upper bound over all plausible totals.
 
         Parameters
         ----------
@@ -136,7 +137,7 @@ class RateConfidence:
         side : ``"two"``; ``"right"``, if large released values are evidence against the hypothesis; ``"left"``, if
             small values are.
         rng : numpy Generator for a randomised one-sided test, which is uniformly most powerful if the noise is discrete
-            Laplace (Awan and Slavkovic 2018); None: no randomisation.
+            Laplace (Awan and Slavkovic 2018), and needs a public total; None: no randomisation.
 
         Returns
         -------
@@ -145,11 +146,13 @@ class RateConfidence:
         Raises
         ------
         ValueError, TypeError
-            If there is no public total, the rate is not in [0, 1], or a two-sided test would be randomised.
+            If the rate is not in [0, 1], or a test would be randomised that is two-sided or has no public total.
         """
         _checks.one_of("side", side, SIDES)
         p = float(_checks.fraction("rate", rate))
         if self._noisy.total is None:
+            if rng is not None:
+                raise ValueError("rng may be given only with a public total: pass Release(.., total=), or omit rng")
             return self._unknown_pvalue(p, side)
         tails, _, _ = self._noisy.rate_tails(self._place)
         right, left = rate_tails(tails, p)

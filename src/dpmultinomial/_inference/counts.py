@@ -17,7 +17,7 @@ from .._mechanisms.coarsened import Coarsened, law_of_row
 from .._mechanisms.dirichlet import Dirichlet
 from .._mechanisms.exact import Exact
 from .._posteriors.counts import laplace_multinomial, noisy_counts
-from .._posteriors.published import cells, conflict, counts, counts_with_total, windows
+from .._posteriors.published import cells, conflict, counts, counts_with_total, priors, windows
 from .._posteriors.published.cells import cells_of
 from .._results.posterior import Posterior
 from ._joint_posteriors import of_draws, of_mixture
@@ -73,6 +73,9 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
                 "method 'auto'"
             )
         return _by_chains(release, concentration(prior, len(release)), method, rng)
+    if release.total is not None and isinstance(prior, str) and prior not in (*PRIORS, *priors.WORDS):
+        words = ", ".join(dict.fromkeys([*PRIORS, *priors.WORDS]))
+        raise ValueError(f"prior must be a concentration > 0 or one of {words} for counts with a total, got {prior!r}")
     several = len(release) > 1 or isinstance(release.mechanism, Dirichlet)  # a single count is equal to its total
     if plain and several and size is not None and _is_concentration(prior):
         alpha = concentration(prior, len(release))

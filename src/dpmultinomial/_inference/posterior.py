@@ -4,7 +4,7 @@
 all are summarised in one table.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from typing import Any
@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 from .. import _checks
 from .._accuracy import LEVEL
 from .._mechanisms.additive_counts import AdditiveCounts
+from .._mechanisms.dirichlet import Dirichlet
 from .._mechanisms.sufficient_statistics import CensoredStatistics
 from .._mechanisms.swapping.swapping import Swap
 from .._posteriors.additive import additive_counts
 from .._posteriors.censored import censored_statistics
 from .._posteriors.censored.normal_model import Prior
 from .._results.distributions import Discrete
+from .._results.posterior import COLUMNS as SUMMARY
 from .._results.posterior import Posterior
 from .._results.quantities import Quantities
 from .._seeding import stream
@@ -31,6 +33,8 @@ from .regression import Regression
 from .release import Release
 
 TOTAL = "total"
+_LISTED = 20  # number of names that a message lists
+_RNG = "pass a NumPy Generator as posterior(.., rng=)"
 
 
 def _additive_posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
@@ -208,6 +212,7 @@ def posterior(
 
 def _found(release: Release, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
     kind = release.mechanism
+    _refuse_unused(release)
     if isinstance(prior, Regression):
         return rates.posterior(release, prior=prior, method=method, rng=rng)
     if release.queries is not None:
@@ -223,6 +228,24 @@ def _found(release: Release, prior: Any, method: str, rng: np.random.Generator |
     ):
         raise TypeError(f"mechanism must be an object such as dpmultinomial.Laplace(scale=2.0), got {kind!r}")
     return adapter(release, prior=prior, method=method, rng=rng)
+
+
+def _refuse_unused(release: Release) -> None:
+    """Raise ValueError if a release states a public fact that the posterior of its mechanism cannot use."""
+    kind, law = type(release.mechanism).__name__, release.mechanism
+    if release.bounds is not None and isinstance(law, AdditiveCounts | CensoredStatistics | Dirichlet | Swap):
+        raise ValueError(f"bounds cannot be used with the mechanism {kind}: omit bounds")
+    if release.total is not None and isinstance(law, AdditiveCounts):
+        raise ValueError(
+            f"total cannot be used with the mechanism {kind}, whose total is released with noise: omit total"
+        )
+    if isinstance(release.total, Mapping) and isinstance(law, Dirichlet | Swap):
+        raise ValueError(f"total must be an integer for the mechanism {kind}, got {dict(release.total)}")
+    if isinstance(law, Swap) and release.total is not None and release.total != release.values.sum():
+        raise ValueError(
+            f"total must be the sum of the values, because a swap does not change the number of records, got "
+            f"{release.total} and the sum {release.values.sum():.15g}"
+        )
 
 
 class Posteriors(Sequence[Posterior]):
@@ -255,9 +278,17 @@ class Posteriors(Sequence[Posterior]):
         if isinstance(which, slice):
             chosen = self.releases[which], self.names[which]
             return Posteriors(*chosen, self._prior, self._method, self._seed)
+        if isinstance(which, str) and which not in self.names:
+            more = f", .. ({len(self)} in all)" if len(self) > _LISTED else ""
+            raise KeyError(f"unknown name {which!r}: choose from {', '.join(self.names[:_LISTED])}{more}")
         place = self.names.index(which) if isinstance(which, str) else range(len(self))[which]
         rng = None if self._seed is None else stream(self._seed, "posteriors", self.names[place])
-        return posterior(self.releases[place], prior=self._prior, method=self._method, rng=rng)
+        try:
+            return posterior(self.releases[place], prior=self._prior, method=self._method, rng=rng)
+        except ValueError as error:
+            if _RNG not in str(error):
+                raise
+            raise ValueError(str(error).replace(_RNG, "pass a seed as posteriors(.., seed=)")) from error
 
     def __iter__(self) -> Iterator[Posterior]:
         return (self[i] for i in range(len(self)))
@@ -280,11 +311,12 @@ class Posteriors(Sequence[Posterior]):
         for name, position in zip(self.names, range(len(self)), strict=True):
             try:
                 part = self[position].summary(level).assign(reason="")
-            except ValueError as error:
-                part = pd.DataFrame({"quantity": [""], "status": ["refused"], "reason": [str(error)]})
+            except (KeyError, TypeError, ValueError) as error:
+                part = pd.DataFrame({"quantity": [""], "status": ["refused"], "reason": [str(error.args[0])]})
             part.insert(0, "release", name)
             parts.append(part)
-        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["release"])
+        empty = pd.DataFrame(columns=["release", *SUMMARY, "reason"])
+        return pd.concat(parts, ignore_index=True) if parts else empty
 
     def __repr__(self) -> str:
         names = f"{', '.join(self.names[:5])}{' ..' if len(self) > 5 else ''}"

@@ -42,7 +42,7 @@ def read(
     path : the folder of a release made with this project, ``releases/<name>/<generation>``, whose record states the
         mechanism, the scale and the total, or the distribution of every level of a tree; or a CSV file with the columns
         name and value, and, for a tree, parent (empty for the root). In a CSV file, a count without a value was not
-        measured, and a count with several rows was measured several times.
+        measured. A count of a tree with several rows was measured several times; without a tree, names are distinct.
         A value may also be a range such as ``1-9`` or a limit such as ``<10``, as agencies publish them: with the
         mechanism `Exact`, it bounds the count; with any other mechanism, the released value was withheld below the
         limit, which must be the same for all counts.

@@ -24,7 +24,7 @@ _RANK = 1e-9  # singular value, relative to the largest, below which covariates 
 
 class Regression:
     """Regression prior for the protected counts of many areas. The rates (or shares) of the areas depend on covariates
-    and vary around the regression.
+    and vary around the regression. The total and the groups of a release are not used.
 
     ``"rates"``: the rate of area i has a gamma distribution with shape a and mean exp(x_i'b), and its count is Poisson
     with mean rate times exposure. ``"shares"``: the share has a beta distribution with mean 1/(1 + exp(-x_i'b)) and

@@ -321,7 +321,7 @@ class LaplaceFamily(Family):
 
         Parameters
         ----------
-        relation : which data sets are neighbours, one of `composition.RELATIONS`.
+        relation : neighbours, ``"add or remove a record"``, ``"replace a record"`` or ``"exchange within invariants"``.
         sensitivity : L1 sensitivity of the released vector; None: disjoint counts, 2 if one record is replaced, 1 if
             one is added or removed.
         changes : instead of `sensitivity`, the sizes of the changes of the counts that change, e.g. ``(1, 1)``.
@@ -392,7 +392,7 @@ class GaussianFamily(Family):
 
         Parameters
         ----------
-        relation : which data sets are neighbours, one of `composition.RELATIONS`.
+        relation : neighbours, ``"add or remove a record"``, ``"replace a record"`` or ``"exchange within invariants"``.
         sensitivity : L2 sensitivity of the released vector; None: disjoint counts, sqrt(2) if one record is replaced, 1
             if one is added or removed.
         changes : instead of `sensitivity`, the sizes of the changes of the counts that change, e.g. ``(1, 1)``.
@@ -401,8 +401,8 @@ class GaussianFamily(Family):
         Returns
         -------
         ZCDP
-            The cost rho, with the loss distribution if it is known. The function `composition.total` sums costs of
-            queries with different scales, and ``dp(delta)`` converts the total.
+            The cost rho, with the loss distribution if it is known. The function `compose` sums costs of queries
+            with different scales, and ``dp(delta)`` converts the total.
         """
         sizes = changed_counts(changes, sensitivity)
         squared = _checks.positive("sensitivity", sensitivity) ** 2 if sensitivity is not None else None

@@ -188,7 +188,7 @@ class Dirichlet:
         Returns
         -------
         float64 (d,) or (size, d)
-            Probabilities, each row that sum to 1.
+            Probabilities; each row sums to 1.
         """
         return _checks.generator(rng).dirichlet(self._parameter(counts), size)
 
@@ -237,7 +237,7 @@ class Dirichlet:
         """
         y = np.asarray(noisy, dtype=float)
         if not np.all((y > 0) & (y <= 1)):
-            raise ValueError(f"released probabilities must lie in (0, 1], got {noisy!r}")
+            raise ValueError(f"released probabilities must lie in (0, 1], got {y[~((y > 0) & (y <= 1))][0]:.12g}")
         a = self.r * np.asarray(counts, dtype=float) + self.alpha
         return np.asarray((a - 1) * np.log(y) - gammaln(a))
 

@@ -170,8 +170,10 @@ class Gaussian(GaussianFamily):
             raise ValueError(f"epsilon must be >= 0, got {epsilon.min()}")
         shift = np.sqrt(_checks.positive("l2_squared", l2_squared)) / self.sigma
         upper = log_ndtr(shift / 2 - epsilon / shift)
-        lower = epsilon + log_ndtr(-shift / 2 - epsilon / shift)
-        return np.asarray(np.exp(upper) * -np.expm1(np.minimum(lower - upper, 0.0)))
+        with np.errstate(invalid="ignore"):  # inf - inf at epsilon = inf, where delta is 0
+            lower = epsilon + log_ndtr(-shift / 2 - epsilon / shift)
+            found = np.exp(upper) * -np.expm1(np.minimum(lower - upper, 0.0))
+        return np.where(np.isinf(epsilon), 0.0, found)
 
     def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
         return np.asarray(self._exponent(gaps, parameter) - np.log(parameter) - np.log(2 * np.pi) / 2)

@@ -301,7 +301,7 @@ class Perturbation(Coarsenable):
 
         Parameters
         ----------
-        relation : which data sets are neighbours, one of `composition.RELATIONS`.
+        relation : neighbours, ``"add or remove a record"``, ``"replace a record"`` or ``"exchange within invariants"``.
         sensitivity : total number of steps of size 1 by which one record changes the counts. None: one step if a record
             is added or removed, two steps if a record is replaced.
         changes : instead of `sensitivity`, the number of steps of each count that changes, e.g. ``(1, 1)``.
@@ -333,6 +333,8 @@ class Perturbation(Coarsenable):
                 "a released value is possible for only one of two consecutive counts"
                 if largest
                 else "the table has only one true count"
+                if len(n) == 1
+                else "all its true counts have the same probabilities, so that a release is independent of the data"
             )
             raise ValueError(f"the noise table has no finite epsilon, because {why}: use another noise table")
         epsilon = summed_over_records(np.asarray(largest), relation, given)

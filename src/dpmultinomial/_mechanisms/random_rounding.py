@@ -15,12 +15,12 @@ FIXED = ("nearest", "up", "down")
 
 @dataclass(frozen=True)
 class RandomRounding(WithoutCost, Coarsenable):
-    """Mechanism that rounds each count at random to a multiple of a base, such that the expected value of the rounded
-    count is the true count.
+    """Mechanism that rounds each count to a multiple of a base. By default, the direction is random, such that the
+    expected value of the rounded count is the true count.
 
-    A count n with remainder m = n mod base is rounded up with probability m/base and down with probability 1 - m/base.
-    Multiples of the base do not change. Therefore, P(released | n) = max(0, 1 - |released - n|/base) at multiples of
-    the base.
+    A count n with remainder m = n mod base is then rounded up with probability m/base and down with probability 1 -
+    m/base, so P(released | n) = max(0, 1 - |released - n|/base) at multiples of the base. Multiples of the base do not
+    change.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class RandomRounding(WithoutCost, Coarsenable):
     base: int
     fixed: str | None = None
     discrete = True
-    why_no_cost = "random rounding has no finite epsilon, because a multiple of the base is released without change"
+    why_no_cost = "rounding to a base has no finite epsilon, because a multiple of the base is released without change"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base", _checks.integer("base", self.base, least=2, most=LARGEST_BASE))

@@ -87,8 +87,10 @@ class Posterior:
     @cached_property
     def log_evidence(self) -> float:
         """Log of the probability of all released values under the model, or of their density if the values are real
-        numbers. It is exact for counts with proper priors and for counts of a tree; for a regression, the integral over
-        the hyperparameters is approximate. Without a proper prior, the evidence does not exist (AttributeError).
+        numbers. It is exact for separate counts with proper priors; for a regression, the integral over the
+        hyperparameters is approximate. For counts of a tree, it is exact up to a constant of the prior, because a flat
+        prior gives each total (or each count of a leaf) the weight 1. Separate counts without a proper prior have no
+        evidence (AttributeError).
         """
         if self._log_evidence is None:
             raise AttributeError(

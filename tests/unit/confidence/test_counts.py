@@ -448,3 +448,20 @@ def test_values_that_cannot_be_released(law, rule):
     value = 1.5 if rule == "integers" else np.inf
     with pytest.raises(ValueError, match=f"released values under .* must be {rule}, got {value:g}$"):
         AddedSets(law, np.array([2.0, value, np.nan]), np.zeros(3), np.full(3, np.inf))
+
+
+def test_a_page_of_intervals_states_the_remarks():
+    """The released value -200 with scale 2 fits no count, so only the nearest count is shown."""
+    found = dpm.confidence(dpm.Release({"<a>": 1, "b": -200}, mechanism=dpm.DiscreteLaplace(scale=2.0), total=5))
+    shown = found._repr_html_()
+    assert "<p>95 % confidence intervals, without a prior</p>" in shown
+    assert "<p>b: no count fits at this level; the nearest is 0; " in shown
+    assert "<p>&lt;a&gt;: uses this value alone" in shown
+
+
+def test_the_limits_of_large_counts_are_stated_in_full():
+    """By symmetry of the noise, the limits 10^15 - k and 10^15 + k have the same distance from the released value."""
+    found = dpm.confidence(dpm.Release({"a": 1e15}, mechanism=dpm.DiscreteLaplace(scale=2.0))).counts["a"]
+    lower, upper = found.interval()
+    assert upper - 10**15 == 10**15 - lower > 0
+    assert repr(found) == f"a: 95 % confidence interval {lower} to {upper}"

@@ -483,3 +483,10 @@ def test_a_printed_rate_has_four_digits():
     ends = stats.binomtest(1, 20).proportion_ci(0.95, method="exact")  # 0.0012650.. and 0.2487332.., rounded outwards
     rate = dpm.confidence(dpm.Release([1], mechanism=dpm.Exact(), total=20)).rates["1"]
     assert repr(rate) == f"1: 95 % confidence interval {ends.low - 5e-7:.4g} to {ends.high + 5e-5:.4g}"
+
+
+def test_a_randomised_test_needs_a_public_total():
+    found = dpm.confidence(dpm.Release([1, 2], mechanism=dpm.DiscreteLaplace(scale=2.0))).rates["1"]
+    assert 0 < found.pvalue(0.5) <= 1
+    with pytest.raises(ValueError, match="rng may be given only with a public total"):
+        found.pvalue(0.5, "right", rng=np.random.default_rng(1))

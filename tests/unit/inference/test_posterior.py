@@ -449,7 +449,7 @@ def test_a_release_without_a_posterior_has_one_row_with_the_reason():
     assert table["status"].tolist() == ["exact", "exact", "refused"]
     assert "the released value 3.5 cannot be used" in table["reason"][2]
     assert table["level"].tolist()[:2] == [0.5, 0.5]
-    assert list(dpm.posteriors([]).summary().columns) == ["release"]
+    assert list(dpm.posteriors([]).summary().columns) == list(table.columns)
 
 
 def test_each_release_has_its_own_random_stream():
@@ -461,3 +461,52 @@ def test_each_release_has_its_own_random_stream():
     assert both["b"].summary().equals(alone.summary())
     assert dpm.posteriors(swap[1:], names=["b"], method="chain", seed=3)[0].summary().equals(alone.summary())
     assert not both["a"].summary().equals(alone.summary())
+
+
+def test_a_release_with_an_argument_of_the_wrong_type_stops_no_other():
+    wrong = Release([3, 5], mechanism="laplace")
+    table = dpm.posteriors([wrong, *releases(1)]).summary()
+    assert table["status"].tolist()[0] == "refused"
+    assert table["reason"][0].startswith("mechanism must be an object such as dpmultinomial.Laplace")
+    assert set(table["status"][1:]) == {"exact"}
+
+
+def test_many_posteriors_state_the_names_and_the_seed():
+    law = dpm.CensoredStatistics(lower=0, upper=10, scale=1)
+    many = dpm.posteriors([Release([3, 1, 0, 0], mechanism=law, total=20)], names=["a"])
+    with pytest.raises(KeyError, match="unknown name 'x': choose from a"):
+        many["x"]
+    with pytest.raises(ValueError, match=r"rng is required, .*: pass a seed as posteriors\(.., seed=\)$"):
+        many["a"]
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "values", "facts", "said"),
+    [
+        (dpm.AdditiveCounts(epsilon=1.0), [3, 4], {"total": 7}, "total cannot be used with .* AdditiveCounts"),
+        (dpm.AdditiveCounts(epsilon=1.0), [3, 4], {"bounds": (0, 9)}, "bounds cannot be used"),
+        (dpm.Swap(rate=0.1), [[3, 1], [4, 2]], {"bounds": (0, 9)}, "bounds cannot be used with the mechanism Swap"),
+        (
+            dpm.Swap(rate=0.1),
+            [[3, 1], [4, 2]],
+            {"total": 11},
+            "must be the sum of the values, .* got 11 and the sum 10",
+        ),
+        (dpm.Dirichlet(r=1.0, alpha=1.0), [0.5, 0.5], {"total": 9, "bounds": (0, 9)}, "bounds cannot be used"),
+        (
+            dpm.Dirichlet(r=1.0, alpha=1.0),
+            [0.5, 0.5],
+            {"total": {"released": 9, "noise": dpm.DiscreteLaplace(scale=1.0)}},
+            "total must be an integer for the mechanism Dirichlet",
+        ),
+    ],
+)
+def test_a_public_fact_that_cannot_be_used_is_refused(mechanism, values, facts, said):
+    with pytest.raises(ValueError, match=said):
+        posterior(Release(values, mechanism=mechanism, **facts))
+
+
+def test_the_priors_of_counts_with_a_total_are_listed():
+    release = Release([1, 2], mechanism=dpm.DiscreteLaplace(scale=2.0), total=5)
+    with pytest.raises(ValueError, match=r"a concentration > 0 or one of flat, jeffreys, 1/.*, got 'x'"):
+        posterior(release, prior="x")

@@ -580,3 +580,15 @@ def test_statistics_of_records_at_and_beyond_the_limits():
     assert law.of([-1.0, 9.0]).tolist() == [2.0, 0.0, 1.0, 1.0]
     assert law.sums_of([0.0, 1.0, 7.0]).tolist() == [-3.0, 5.0, 0.0, 1.0]  # deviations -2 and -1 from 2
     assert dpm.CensoredStatistics(lower=0.0, upper=4.0, sums=True).of([0.0, 1.0, 7.0]).tolist() == [-3.0, 5.0, 0.0, 1.0]
+
+
+def test_the_delta_of_an_infinite_epsilon_is_zero():
+    found = dpm.Gaussian(sigma=2.0).delta([0.0, np.inf])
+    assert found[0] > 0.2
+    assert found[1] == 0.0
+
+
+def test_a_table_with_equal_rows_has_more_than_one_true_count():
+    table = {"true": [0, 0, 1, 1], "released": [0, 1, 0, 1], "probability": [0.5] * 4}
+    with pytest.raises(ValueError, match="all its true counts have the same probabilities"):
+        dpm.Perturbation(table).cost("replace a record")

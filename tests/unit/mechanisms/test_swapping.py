@@ -460,3 +460,10 @@ def test_one_exchange_among_three_categories_costs_more_than_epsilon_even_at_one
     assert max(losses) == pytest.approx(2.6146, abs=5e-5)
     assert max(losses) > accounting.epsilon(8, rate=0.5)
     assert factorial(3) == 6  # three categories on both sides
+
+
+def test_the_smallest_cost_of_an_exchange_is_stated():
+    """One exchange changes two records, so its cost is at least 2 ln(10 + 1) = 4.79579."""
+    with pytest.raises(ValueError, match=r"epsilon must be >= 2 ln\(largest \+ 1\) = 4\.7958 .*, got 4\.7$"):
+        mechanism.Swap.calibrated(4.7, largest=10)
+    assert mechanism.Swap.calibrated(4.7958, largest=10).cost(largest=10).epsilon == pytest.approx(4.7958)

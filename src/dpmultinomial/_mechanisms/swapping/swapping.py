@@ -337,9 +337,19 @@ class Swap:
     @classmethod
     def calibrated(cls, epsilon: float, *, largest: int) -> "Swap":
         """Return the swapping mechanism in which each exchange has a privacy cost of `epsilon`. The argument `largest`
-        is the number of records in the largest stratum that can change.
+        is the number of records in the largest stratum that can change. Swap rates above 1/2 are not used, so the
+        smallest possible cost is 2 ln(largest + 1).
         """
-        return cls(rate=accounting.rate_for(_checks.positive("epsilon", epsilon) / 2, largest=largest))
+        wanted, least = (
+            _checks.positive("epsilon", epsilon),
+            2 * np.log(_checks.integer("largest", largest, least=2) + 1),
+        )
+        if wanted < least:
+            shown = np.ceil(least * 1e4) / 1e4  # rounded upwards, so that this value is accepted
+            raise ValueError(
+                f"epsilon must be >= 2 ln(largest + 1) = {shown:.4f} for swap rates up to 1/2, got {epsilon}"
+            )
+        return cls(rate=accounting.rate_for(wanted / 2, largest=largest))
 
     def sample(
         self,

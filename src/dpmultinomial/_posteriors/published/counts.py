@@ -195,8 +195,8 @@ class PublishedCounts:
         improper = next((prior for prior in self.choice.priors if not prior.proper), None)
         if improper is not None:
             raise AttributeError(
-                f"log_evidence requires a proper prior, got the improper prior {improper.settings()['law']!r}: pass a "
-                "proper prior"
+                f"log_evidence requires a proper prior, got the improper prior {improper.settings()['law']!r}, which "
+                "is not normalised even within bounds: pass a proper prior"
             )
         return float(self.numbers().log_evidence.sum())
 
