@@ -8,7 +8,7 @@ depends on the width of the interval.
 import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from math import ceil, floor, isfinite, log10
+from math import ceil, floor, inf, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
 from dpmultinomial._printing import not_compared, p_value, prior_matters
@@ -54,7 +54,8 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
         return f"The Markov chain for {row.quantity} did not converge: do not use this number."
     if row.type == "question":
         sums = "tree" in point or facts["kind"] == "additive_counts"
-        text = _question(row, questions_of(facts), certain=can_be_certain(row.quantity, point), sums=sums)
+        sure, parts = can_be_certain(row.quantity, point), facts["kind"] not in _SEPARATE
+        text = _question(row, questions_of(facts), certain=sure, sums=sums, parts=parts)
         cell = point.get("cell", "total")
         return text if cell == "total" else f"{text.removesuffix('.')} (counts of {cell})."
     if simulated(facts, point):
@@ -541,7 +542,10 @@ def _meaning(name: str, facts: Facts) -> str:
     return meanings.get(name, name)
 
 
-def _question(row: Any, questions: Mapping[str, Any], *, certain: bool, sums: bool) -> str:
+_SEPARATE = ("protected_rates", "classifier")  # kinds whose rates do not sum to 1
+
+
+def _question(row: Any, questions: Mapping[str, Any], *, certain: bool, sums: bool, parts: bool) -> str:
     label = asked_in(row.quantity, questions)
     asked = questions.get(label) or {}
     if "probability" in asked:
@@ -563,12 +567,17 @@ def _question(row: Any, questions: Mapping[str, Any], *, certain: bool, sums: bo
         what = f"the rank of {row.quantity.removeprefix(f'{label}: ')} among {what}"
     discrete = "rank" in asked or asked.get("about", "counts") in ("counts", "shares")
     # a limit that is rounded to the end of the range excludes no value on this side
-    range_ = {"sum": (0, 1), "difference": (-1, 1)}.get(next(iter({"sum", "difference"} & set(asked)), ""))
+    ranges = {"sum": (0.0, 1.0), "difference": (-1.0, 1.0)} if parts else {"sum": (0.0, inf)}
+    range_ = ranges.get(next(iter({"sum", "difference"} & set(asked)), ""))
     if asked.get("about") == "rates" and range_ and isfinite(row.sd):
-        discrete |= float(low) <= range_[0] or float(high) >= range_[1]
+        discrete |= _read(low) <= range_[0] or _read(high) >= range_[1]
     at_least = _at_least(interval := ends(low, high), discrete=discrete)
     known = row.sd == 0 and row.status == "exact" and (certain or "rank" not in asked)
     return f"{label}: {what} is {interval}{'' if known else f' with probability {at_least}{as_stated(row.level)}'}."
+
+
+def _read(number: str) -> float:
+    return float(number.replace(",", ""))
 
 
 _FROM_CHAINS = 0.01  # a smaller probability, estimated by 400 effective draws of a chain, is not stated as a number

@@ -99,6 +99,12 @@ def test_a_question_is_about_rates_by_default(counties, tmp_path):
     shown = {line.quantity: line.interval for line in summary.summarise(files).lines}
     assert "." in shown["both"]  # a rate is not an integer
     assert "." not in shown["c"]
+    many = made(tmp_path, per=1_000_000, questions=asked | {"small": {"sum": ["county 1"]}})  # limits such as 1,234
+    rows, _, facts = making.read(many)
+    large = [
+        sentences.sentence(row, facts, facts["points"][0]) for row in rows[rows["type"] == "question"].itertuples()
+    ]
+    assert all("," in text and text.endswith(" with probability 95 %.") for text in (large[0], large[1], large[3]))
 
 
 def test_values_as_agencies_publish_them(counties, tmp_path):
