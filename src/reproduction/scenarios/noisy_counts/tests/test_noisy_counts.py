@@ -633,6 +633,16 @@ def test_a_batch_states_counts_without_a_number_and_the_prior(summed_up, tmp_pat
     rows = [f"t{i},a,30" for i in range(450)]  # the summary shows 400 rows, and the limit is in the last one
     file.write_text("\n".join(["table,name,value", *rows, "u,a,<8"]), encoding="utf-8")
     assert limit in summed_up(file=str(file), noise=NOISE).assumptions
+    other = "If a cell contains another limit, the noisy values of its table were withheld below that limit."
+    file.write_text("table,name,value\nt,a,*\nt,b,30\nu,a,<20\nu,b,25\n", encoding="utf-8")
+    found = summed_up(file=str(file), noise=NOISE, withheld={"symbol": "*", "below": 5})
+    assert found.headline == "Tables analysed: 2 of 2; rejected: 0."  # one with the limit 5, and one with the limit 20
+    assert other in found.assumptions
+    assert any(text.startswith(told) for text in found.assumptions)
+    file.write_text("table,name,value\nt,a,*\nt,b,30\n", encoding="utf-8")
+    found = summed_up(file=str(file), noise={**NOISE, "threshold": 5}, withheld={"symbol": "*", "below": 5})
+    assert found.headline == "Tables analysed: 1 of 1; rejected: 0."
+    assert not {limit, other} & set(found.assumptions)  # a stated threshold is that of all tables
 
 
 def test_a_table_is_counted_for_each_reason_of_its_rejected_rows(tmp_path, summed_up):
