@@ -34,7 +34,7 @@ from dpmultinomial._releases.spending import (
 from .. import style
 from . import figure
 from .making import Files
-from .sentences import percent, replaced_text
+from .sentences import paid_texts, percent, replaced_text
 from .summary import NOISE_IN_FILE, Summary, by_point, summarise
 
 _GAUSSIAN, _DELTA = ("gaussian", "discrete_gaussian"), 1e-6
@@ -143,8 +143,7 @@ def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, floa
     relation = str(cost.get("relation") or "")
     stated = {key: float(cost[key]) for key in ("epsilon", "rho", "order") if key in cost}
     delta = {"delta": float(cost["delta"])} if "delta" in cost else {}
-    paid = "Rényi " if "order" in stated else ""
-    paid += " and ".join(f"{key} = {amount(value)}" for key, value in {**stated, **delta}.items())
+    paid = " and ".join(paid_texts({**stated, **delta}))
     asked = Cost(relation=relation or REPLACE, **stated)
     more = replaced_text({**stated, **delta}, relation, point.get("cost_to_replace"))
     sentences = [f"Individual records were protected with {paid}{f' ({relation}{more})' if relation else ''}."]

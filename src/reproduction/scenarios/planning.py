@@ -215,11 +215,13 @@ def release_sentence(
         return f"{asked['release']}: {planned.NO_COST}; {limit} budget of {source}."
     first, unit = costs.iloc[0], _unit(found)
     stated = unit if order is None else f"{unit} (order {order:g})"
-    text = f"The {stated} that the release states refers to neighbours that {_neighbours(first['relation'])}. "
+    most = "" if order is None else "is an upper bound and "
+    text = f"The {stated} that the release states {most}refers to neighbours that {_neighbours(first['relation'])}. "
     budget = f"A budget of {source} would count" if ceiling == {} else f"The budget of {source} counts"
     bound = "" if first["relation"] == REPLACE else "an upper bound on "
     text += f"{budget} {bound}the {unit} of a replaced record, {_factor(first)}{_converted(unit, ceiling or {})}. "
-    text += f"At delta = {first['delta']:g}, a release alone has the epsilon in its column; budgets do not count it. "
+    text += f"At delta = {first['delta']:g}, a release alone has at most the epsilon in its column; "
+    text += "budgets do not count it. "
     if planned.NOISY_TOTAL in quantities:
         text += "The first column is the epsilon of each noisy count; the release states twice this epsilon. "
     if "sse" in quantities:

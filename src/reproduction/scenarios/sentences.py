@@ -372,18 +372,31 @@ def cost_text(point: Facts) -> str:
     cost = point.get("cost")
     if not isinstance(cost, Mapping) or not cost:
         return ""
-    from dpmultinomial._releases.spending import amount  # only such a cost needs this import
-
     relation = str(point.get("neighbours") or cost.get("relation") or "")
     stated = {k: float(v) for k, v in cost.items() if isinstance(v, (int, float)) and k != "sensitivity"}
-    paid = "Rényi " if "order" in stated else ""
-    paid += ", ".join(f"{key} = {amount(value)}" for key, value in stated.items())
+    paid = ", ".join(paid_texts(stated))
     more = replaced_text(stated, relation, point.get("cost_to_replace"))
     where = f" (neighbouring files: {relation}{more})" if relation else ""
     if not relation and "sensitivity" in cost:
         where = f" for a change of the counts by the stated sensitivity, {cost['sensitivity']:g}"
     of = "such a release" if point.get("origin") == "rehearsal" else "the release"
     return f"Privacy cost of {of}: {paid}{where}."
+
+
+def paid_texts(stated: Mapping[str, float]) -> list[str]:
+    """Return the parts of a stated privacy cost as texts, such as ``epsilon = 1`` and ``delta = 1e-06``. A Rényi
+    epsilon is an upper bound, because it follows from the bound of Algorithm 1 of Ponnoprat (2022).
+
+    Parameters
+    ----------
+    stated : epsilon, rho, order and delta, as far as they are stated.
+    """
+    from dpmultinomial._releases.spending import amount  # only such a cost needs this import
+
+    texts = {key: f"{key} = {amount(value)}" for key, value in stated.items()}
+    if "order" in texts:
+        texts["epsilon"] = f"Rényi epsilon at most {amount(stated['epsilon'])}"
+    return list(texts.values())
 
 
 def replaced_text(stated: Mapping[str, float], relation: str, known: Any = None) -> str:

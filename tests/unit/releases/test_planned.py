@@ -279,7 +279,7 @@ def test_the_largest_value_that_the_budget_covers_is_stated(covered, end):
     assert text == (
         "The epsilon that the release states refers to neighbours that differ by one record more or less. The budget "
         "of s counts an upper bound on the epsilon of a replaced record, which is 2 times as large. At delta = 1e-06, "
-        f"a release alone has the epsilon in its column; budgets do not count it. {end}"
+        f"a release alone has at most the epsilon in its column; budgets do not count it. {end}"
     )
 
 
@@ -322,13 +322,13 @@ def test_a_plan_with_dirichlet_noise_states_a_renyi_epsilon(ceiling, said):
     text = planning.release_sentence(found, {"release": "r"}, "s", ceiling)
     assert "counts the Rényi epsilon of a replaced record, which " + said in text
     text = planning.release_sentence(found, {"release": "r"}, "s", ceiling, order=2.0)
-    assert text.startswith("The Rényi epsilon (order 2) that the release states refers to")
+    assert text.startswith("The Rényi epsilon (order 2) that the release states is an upper bound and refers to")
     assert "Rényi epsilon stated" in planning.shown(found, 0.9)
     cost = {"epsilon": 1.0, "order": 2.0, "relation": REPLACE}
-    said = f"Privacy cost of the release: Rényi epsilon = 1, order = 2 (neighbouring files: {REPLACE})."
+    said = f"Privacy cost of the release: Rényi epsilon at most 1, order = 2 (neighbouring files: {REPLACE})."
     assert sentences.cost_text({"cost": cost}) == said
     protected = page._protected({"cost": cost}, {})[0]
-    assert protected.endswith(f" protected with Rényi epsilon = 1 and order = 2 ({REPLACE}).")
+    assert protected.endswith(f" protected with Rényi epsilon at most 1 and order = 2 ({REPLACE}).")
 
 
 def test_a_plan_explains_the_rows_of_additive_counts_and_statistics():

@@ -234,8 +234,8 @@ def test_a_prior_is_described_by_its_law_and_its_numbers(prior, text):
         # 2 epsilon = 2 (2 - 1)/(2 - 1) = 3 at order 4/3, by Hölder's inequality
         (
             {"cost": {"epsilon": 1.0, "order": 2.0, "relation": ADD}},
-            "Privacy cost of the release: Rényi epsilon = 1, order = 2 (neighbouring files: add or remove a record; "
-            "epsilon at most 3, order 1.33334 to replace a record).",
+            "Privacy cost of the release: Rényi epsilon at most 1, order = 2 (neighbouring files: add or remove a "
+            "record; epsilon at most 3, order 1.33334 to replace a record).",
         ),
     ],
 )

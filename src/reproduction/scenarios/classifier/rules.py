@@ -134,6 +134,6 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     raised = f", and noisy counts below {floor} are raised to it" if noisy else ""
     sentences = [
         f"Of {point['records']:,} invented records, 70 % are used to fit the models and 30 % for the scores; epsilon "
-        f"is a Rényi cost of order {point['order']:g}{raised}."
+        f"is an upper bound on the Rényi cost of order {point['order']:g}{raised}."
     ]
     return [*sentences, *(f"{text[0].upper()}{text[1:]}." for text in point["unusual"])]

@@ -13,7 +13,9 @@ STATED = {"kind": "noisy_shares", "shares": SHARES, "total": TOTAL, "r": R, "alp
 
 
 def made(folder, **settings):
-    scenario = scenario_settings.single("mine", {**STATED, **settings}, kind.discover())
+    scenario = scenario_settings.single(
+        "mine", {key: value for key, value in {**STATED, **settings}.items() if value is not None}, kind.discover()
+    )
     files = making.files("mine", folder)
     making.part(scenario, files, root_seed=1)
     return making.read(files)
@@ -57,6 +59,24 @@ def test_rates_state_the_sampling(tmp_path, about, questions, stated):
     texts = sentences.assumptions(facts, facts["points"][0])
     sampled = "The rates (but not the counts) also assume that the records are an independent random sample."
     assert (sampled in texts) == stated
+
+
+def test_the_stated_epsilon_is_called_an_upper_bound(tmp_path):
+    """Check with Rényi's integral for the files (1, 0) and (0, 1), that is, Dirichlet parameters (r + a, a) and
+    (a, r + a): the divergence is below the stated epsilon, which the results call an upper bound.
+    """
+    _, _, facts = made(tmp_path, r=None, alpha=None, epsilon=1.0, order=5.0)
+    point = facts["points"][0]
+    r, a = point["r"], point["alpha"]
+    first, second = np.array([r + a, a]), np.array([a, r + a])
+    mixed = 5 * first - 4 * second
+    logs = [gammaln(x).sum() - gammaln(x.sum()) for x in (mixed, first, second)]
+    assert 0.5 < (logs[0] - 5 * logs[1] + 4 * logs[2]) / 4 < 0.9
+    texts = sentences.assumptions(facts, point)
+    assert (
+        "Privacy cost of the release: Rényi epsilon at most 1, order = 5 (neighbouring files: replace a record)."
+        in texts
+    )
 
 
 def test_an_improbable_share_is_a_conflict(tmp_path):
