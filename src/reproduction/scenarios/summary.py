@@ -352,7 +352,8 @@ def _assumed(facts: sentences.Facts, found: _Found) -> list[str]:
     facts : metadata of the batch.
     found : properties of the rows of the batch.
     """
-    settings, lines = facts["settings"], []
+    settings: Mapping[str, Any] = facts["settings"]
+    lines: list[str] = []
     noise = settings.get("noise")
     rules = import_module(f"{__package__}.{facts['kind']}.rules")
     if noise:
@@ -407,6 +408,12 @@ def _prior_of_batch(kind: str, settings: Mapping[str, Any], columns: Collection[
     such prior.
     """
     prior = settings.get("prior")
+    if kind == "protected_rates":  # the prior is the same for all tables
+        from dpmultinomial._inference.regression import Regression  # only such a batch needs this import
+
+        empty = {name: () for name in settings.get("covariates", ())}
+        regression = Regression((), empty, settings.get("family", "rates"))
+        return str(import_module(f"{__package__}.{kind}.rules").prior_text(regression.settings()))
     if kind == "noisy_counts" and "total" not in columns:  # a fitted prior is usually fitted to all tables
         several = "each group in all tables" if "group" in columns else "all tables"
         fitted = f"fitted to the counts of {'each table' if 'epsilon' in columns else several}"

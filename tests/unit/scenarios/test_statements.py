@@ -479,15 +479,24 @@ def test_naive_rates_and_batches_have_the_unit_of_the_rates(shown, family):
     rows = "".join(f"{{}}k{i},{9 + i},{1000 + 50 * i}\n" for i in range(12))
     Path("one.csv").write_text("name,value,births\n" + rows.format(*[""] * 12), encoding="utf-8")
     Path("many.csv").write_text("table,name,value,births\n" + rows.format(*["t,"] * 12), encoding="utf-8")
+    further = rows.replace("\n", ",2000\n").format(*["t,"] * 12)
+    Path("further.csv").write_text("table,name,value,births,persons\n" + further, encoding="utf-8")
     settings = {"kind": "protected_rates", "exposure": "births", "noise": {"law": "discrete_gaussian", "sigma": 2.0}}
     settings |= {"family": family} if family == "shares" else {"per": 100_000}
     shown(file="one.csv", **settings)
     naive = summary.summarise(making.files("mine", ".")).comparison[0]
     assert (naive.quantity, naive.mean) == ("k0", "900" if family == "rates" else "0.9 %")
     found = summary.summarise(making.files("mine", "."))
-    noun = "shape" if family == "rates" else "concentration"
-    assert any(text.startswith(f"Prior: the logarithm of the {noun} is normal") for text in found.assumptions)
+    # log 4 = 1.386 and log 10 = 2.303
+    noun, mean = ("shape", 1.39) if family == "rates" else ("concentration", 2.3)
+    prior = f"Prior: the logarithm of the {noun} is normal with mean {mean} and standard deviation 2, the intercept is "
+    prior += "normal with mean 0 and standard deviation 10."
+    assert prior in found.assumptions
     text = shown(file="many.csv", **settings)
+    assert f"\n{prior}\n" in text
+    with_covariates = prior.replace("intercept is", "intercept and the coefficients of standardised covariates are")
+    further = {"file": "further.csv", "covariates": ["births"], "exposure": "persons"}
+    assert f"\n{with_covariates}\n" in shown(**{**settings, **further})
     assert ("%" in line(text, "t ")) == (family == "shares")
     assert ("Given its rate, a count is Poisson; rates are per 100,000 births." in text) == (family == "rates")
     assert "An interval contains the underlying rate with the stated probability on average over areas, and not" in text
