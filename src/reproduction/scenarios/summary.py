@@ -213,6 +213,7 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
             ),
             *_few_areas(facts["kind"], statuses),
             *_sure(facts["settings"].get("confidence"), found.intervals),
+            *_without_shares(facts, tables["all"] - tables["refused"] - found.shares),
             *sentences.warnings_of(tables),
         ],
         limitations=["The intervals are not adjusted for the number of tables.", *sentences.LIMITATIONS],
@@ -231,27 +232,33 @@ class _Found:
     rows : number of rows.
     limits : whether a count was analysed for which no number was published.
     types, intervals : types of the analysed rows, and of the rows with confidence intervals.
+    shares : number of tables with shares.
     """
 
     rows: int
     limits: bool
     types: set[str]
     intervals: set[str]
+    shares: int
 
 
 def _whole(files: Files, facts: sentences.Facts) -> _Found:
     """Return the properties of all rows of a batch, of which the summary contains the first rows."""
     sure = CONFIDENCE[0]
-    columns = ["type", "released", "status", *([sure] if facts["settings"].get("confidence") else [])]
+    columns = ["table", "type", "released", "status", *([sure] if facts["settings"].get("confidence") else [])]
     size, limits, types, intervals, released = 0, False, set[str](), set[str](), ""
+    shares, last = 0, ""  # the rows of a table are consecutive, but a block can end within a table
     for rows in batch.read(files.csv, columns):
         size += len(rows)
         analysed = rows[~rows["status"].str.startswith(batch.REFUSED)]
         released = released or "".join(analysed["type"].iloc[:1])  # the rows of other types have no released value
         limits |= bool(analysed.loc[analysed["type"] == released, "released"].isna().any())
         types |= set(analysed["type"])
+        if len(tables := analysed.loc[analysed["type"] == "share", "table"]):
+            shares += int((tables != tables.shift(fill_value=last)).sum())
+            last = tables.iloc[-1]
         intervals |= set(rows.loc[rows[sure].notna(), "type"]) if sure in rows else set()
-    return _Found(size, limits, types, intervals)
+    return _Found(size, limits, types, intervals, shares)
 
 
 def _reasons(refused: Mapping[str, int]) -> list[str]:
@@ -284,6 +291,22 @@ def _few_areas(kind: str, statuses: Mapping[str, int]) -> list[str]:
     return [
         f"In a table with fewer than {FEW_AREAS} areas, intervals may be too short ({COVERAGE} for {FEW_AREAS} areas)."
     ]
+
+
+def _without_shares(facts: sentences.Facts, number: int) -> list[str]:
+    """Return a sentence that states why the shares of some tables are omitted.
+
+    Parameters
+    ----------
+    facts : metadata of the batch.
+    number : number of analysed tables without shares.
+    """
+    settings = facts["settings"]
+    known = facts["kind"] == "noisy_counts" and "total" in _columns(facts) and settings.get("about") != "rates"
+    if not number or not known:
+        return []
+    where, why = ("1 table", "its total is") if number == 1 else (f"{number:,} tables", "their totals are")
+    return [f"Omitted in {where}: shares of the file, because {why} 0."]
 
 
 def _sure(level: float | None, types: Collection[str]) -> list[str]:
@@ -411,7 +434,7 @@ def _prior_of_batch(kind: str, settings: Mapping[str, Any], columns: Collection[
     if kind == "protected_rates":  # the prior is the same for all tables
         from dpmultinomial._inference.regression import Regression  # only such a batch needs this import
 
-        empty = {name: () for name in settings.get("covariates", ())}
+        empty = dict.fromkeys(settings.get("covariates", ()), ())
         regression = Regression((), empty, settings.get("family", "rates"))
         return str(import_module(f"{__package__}.{kind}.rules").prior_text(regression.settings()))
     if kind == "noisy_counts" and "total" not in columns:  # a fitted prior is usually fitted to all tables

@@ -796,7 +796,8 @@ def test_a_count_with_several_improbable_measurements_is_named_once(names, count
 )
 def test_a_batch_states_the_noise_of_its_settings(settings, noise, protected):
     settings = {"bounds": {"lower": 1}, **settings}
-    assumed = " ".join(summary._assumed({"kind": "noisy_counts", "settings": settings}, False))
+    found = summary._Found(rows=2, limits=False, types={"count"}, intervals=set(), shares=0)
+    assumed = " ".join(summary._assumed({"kind": "noisy_counts", "settings": settings}, found))
     assert assumed.startswith(f"{noise} Every true count is at least 1, by the stated bounds. No totals are stated. ")
     text = page._protected_tables(settings, "noisy_counts")
     assert text[0] == f"The noise of each table is that of {protected}, as stated in the settings."

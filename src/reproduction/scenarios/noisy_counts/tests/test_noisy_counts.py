@@ -645,6 +645,32 @@ def test_a_batch_states_counts_without_a_number_and_the_prior(summed_up, tmp_pat
     assert not {limit, other} & set(found.assumptions)  # a stated threshold is that of all tables
 
 
+@pytest.mark.parametrize(
+    "form", [{}, {"noise": {"law": "gaussian", "sd": 2.0}}, {"prior": {"law": "geometric", "mean": 5}}]
+)
+@pytest.mark.parametrize("block", [1 << 24, 200])  # the smaller blocks end within tables
+def test_a_batch_states_in_how_many_tables_shares_are_omitted(tmp_path, monkeypatch, summed_up, form, block):
+    """A share of the file is not defined if its total is 0. A table that is rejected is not counted."""
+    monkeypatch.setattr(summary.batch, "_BLOCK", block)
+    file, full = tmp_path / "many.csv", "".join(f"f{i},a,3,9\nf{i},b,4,9\nf{i},c,1,9\n" for i in range(9))
+    empty = [f"e{i},a,1,0\ne{i},b,-1,0\n" for i in range(3)]
+
+    def stated(text, head="table,name,value,total\n", **settings):
+        file.write_text(head + text, encoding="utf-8")
+        found = summed_up(**{"file": str(file), "noise": NOISE, **form, **settings})
+        return [text for text in found.accuracy if text.startswith("Omitted")]
+
+    assert stated(full) == []
+    one = "Omitted in 1 table: shares of the file, because its total is 0."
+    assert stated(full + empty[0] + "bad,a,1,0.5\nbad,b,2,0.5\n") == [one]
+    assert stated(empty[0]) == [one]
+    three = "Omitted in 3 tables: shares of the file, because their totals are 0."
+    assert stated(empty[0] + full + "".join(empty[1:])) == [three]
+    if "prior" not in form:  # other priors have no rates
+        assert stated("".join(empty) + full, about="rates") == []
+    assert stated("t,a,3\nt,b,4\n", "table,name,value\n") == []  # without a total, there are no shares to omit
+
+
 def test_a_table_is_counted_for_each_reason_of_its_rejected_rows(tmp_path, summed_up):
     file = tmp_path / "tables.csv"
     file.write_text(
