@@ -323,7 +323,7 @@ def _sure(level: float | None, types: Collection[str]) -> list[str]:
     value = "count or rate" if "rate" in types else "count"
     empty = f"If no {value} fits at this level, the interval contains only the nearest {value} (see {CONFIDENCE[2]})."
     rows = pd.DataFrame({"type": [*types], CONFIDENCE[0]: 0.0, CONFIDENCE[2]: ""})
-    return [explained(level, rows), empty]
+    return [explained(level, rows), *([empty] if types else [])]
 
 
 def by_point(points: Sequence[dict[str, Any]], texts: Sequence[Sequence[str]], each: str = "") -> list[str]:

@@ -48,6 +48,8 @@ def columns(rows: pd.DataFrame, release: Release, level: float) -> pd.DataFrame:
         positions = np.arange(len(rows))
     else:
         positions = pd.MultiIndex.from_frame(summary[keys]).get_indexer(pd.MultiIndex.from_frame(rows[keys]))
+    if not len(summary):
+        return rows.assign(**dict.fromkeys(CONFIDENCE[:2], np.nan), **{CONFIDENCE[2]: ""})
     out = rows.copy()
     for name, column in zip(CONFIDENCE, ("lower", "upper", "method"), strict=True):
         values = summary[column].to_numpy()[positions]
@@ -104,9 +106,12 @@ def sentence(level: float, rows: pd.DataFrame) -> str:
     counts = f"cover the true count in at least {sure} of releases, whatever the count"
     rates = f"cover the underlying rate in at least {sure} of samples and their releases, whatever the rate"
     covered = [text for text, type_ in ((counts, "count"), (rates, "rate")) if type_ in types]
-    text = (
-        f"The {sure} confidence intervals need no prior: intervals made this way {', and '.join(covered or [counts])}."
-    )
+    if not covered:
+        return (
+            f"No {sure} confidence interval is stated: every count was measured several times or has no interval with "
+            "an upper limit."
+        )
+    text = f"The {sure} confidence intervals need no prior: intervals made this way {', and '.join(covered)}."
     for noun in ("count", "rate"):
         if empty := int(rows[CONFIDENCE[2]].str.contains(f"no {noun} fits", regex=False).sum()):
             text += (

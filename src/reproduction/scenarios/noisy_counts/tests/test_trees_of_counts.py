@@ -373,3 +373,17 @@ def test_levels_without_names_are_numbered(made):
     said = json.dumps(summarise(made(text)).assumptions)
     assert "1 at level 0, 2 at level 1 and 4 at level 2" in said
     assert "level level" not in said
+
+
+def test_results_without_a_confidence_interval_state_the_reason(tmp_path, monkeypatch):
+    """A count with two measurements has no confidence interval."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("name,value,parent\na,4,\na,6,\n", encoding="utf-8")
+    stated = {"kind": "noisy_counts", "file": "t.csv", "noise": {"law": "discrete_laplace", "scale": 2.0}}
+    files = making.files("t", tmp_path)
+    making.part(scenario_settings.single("t", {**stated, "confidence": 0.9}, kind.discover()), files, root_seed=1)
+    assert making.read(files)[0]["ci_lower"].isna().all()
+    assert summarise(files).accuracy[-1] == (
+        "No 90 % confidence interval is stated: every count was measured several times or has no interval with an "
+        "upper limit."
+    )
