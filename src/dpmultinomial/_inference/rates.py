@@ -310,6 +310,12 @@ def _crude(areas: Areas, regression: Regression) -> float:
             f"at least one of the {len(values)} counts must be > 0, but the released values and bounds allow 0 for all "
             "of them: without a positive count, the prior would determine the posterior of the rates"
         )
+    coefficients = areas.design.matrix.shape[1]
+    if regression.se == "sandwich" and len(values) <= coefficients:  # the scores of all areas are then almost 0
+        raise ValueError(
+            "se must be 'model', because sandwich standard errors require more areas than coefficients, got "
+            f"{len(values)} areas with counts and {coefficients} coefficients"
+        )
     total = np.nansum(np.maximum(values, 0.0)) + 0.5
     rate = total / areas.mean_exposure[cells.measured | bounded].sum()
     return float(min(rate, 0.99)) if regression.family == "shares" else float(rate)

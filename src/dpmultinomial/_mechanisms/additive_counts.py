@@ -348,5 +348,6 @@ class AdditiveCounts:
         delta = float(-np.expm1(sum(np.log1p(-lost[size - 1]) for size in sizes)))
         if set(sizes) == {1}:
             delta = privacy_profiles.geometric_delta(spent, epsilon=self.epsilon, changed=len(sizes), support=cut)
+        delta = max(delta, float(np.finfo(float).tiny))  # a smaller delta can be rounded to 0
         known = tuple(TruncatedLaplaceLoss(scale, cut, size) for size in sizes) if cut <= _WIDEST else None
         return ApproxDP(source=source, relation=relation, epsilon=spent, delta=delta, mechanisms=known)

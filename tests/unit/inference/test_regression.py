@@ -322,6 +322,21 @@ def test_areas_without_exposure_or_measurement():
         posterior(data)
 
 
+def test_two_areas_and_a_covariate():
+    """With as many coefficients as areas, the means fit both counts: the posterior mean of a rate is close to the count
+    divided by the exposure. At the smallest shapes, x'b reaches values above 709, whose exponential is infinite.
+    """
+    data = pd.DataFrame({"released": [78, 13], "births": [1406.0, 302.0], "x": [0.65, 0.75]}, index=["a", "b"])
+    found = posterior(data, law=dpm.Exact(), covariates=data[["x"]])
+    numbers = found.rates.numbers()
+    assert numbers.mean == pytest.approx(data["released"] / data["births"], rel=0.01)
+    assert np.isfinite(np.stack([numbers.sd, numbers.lower, numbers.upper])).all()
+    # the scores of both areas are then almost 0, so sandwich standard errors would be almost 0
+    with pytest.raises(ValueError, match="more areas than coefficients, got 2 areas with counts and 2 coefficients"):
+        posterior(data, law=dpm.Exact(), covariates=data[["x"]], se="sandwich")
+    assert posterior(data, law=dpm.Exact(), se="sandwich").parameters["intercept"].sd() > 0
+
+
 def test_separate_areas_of_a_tree():
     data = DATA.head(20)
     names = ("state", *data.index)

@@ -199,6 +199,13 @@ def test_an_additive_release_costs_twice_epsilon():
         privacy_profiles.geometric_delta(-0.1, epsilon=1.0)
 
 
+def test_the_delta_of_wide_noise_is_not_rounded_to_zero():
+    """For noise on -100..100 with epsilon 10, delta is of the order exp(-1000), which is 0 in floating point."""
+    assert privacy_profiles.geometric_delta(20.0, epsilon=10.0, support=100) == 0
+    cost = additive_counts.AdditiveCounts(epsilon=10.0, support=100).cost()
+    assert 0 < cost.delta < 1e-300
+
+
 def test_projection_is_the_nearest_non_negative_row():
     from scipy.optimize import minimize
 

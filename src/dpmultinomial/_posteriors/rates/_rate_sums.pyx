@@ -326,7 +326,7 @@ cdef double c_part_cdf(Part *p, double low, double t, double *density) noexcept 
     else:
         x = p.rate * t
         at = floor(x - a)
-    start = 0 if at < 0 else (last if at > last else <int64_t> at)
+    start = 0 if not at > 0 else (last if at > last else <int64_t> at)  # 0 if `at` is not a number
     if p.law.shares:
         e_start = lgamma(a + b) - lgamma(a + start + 1) - lgamma(b - start)
         e_start = exp(e_start + (a + start) * log(x) + (b - start - 1) * log1p(-x))

@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 _STEPS = 100
 _GAIN = 1e-9  # the search ends if the predicted gain of a Newton step is below this
 _LARGEST = 40.0  # larger values of |log a| and |x'b| are not evaluated
+_FARTHEST = 300.0  # limit of |x'b| at the nodes of a quadrature rule
 
 
 @dataclass(frozen=True)
@@ -99,10 +100,11 @@ class Model:
 
     def pair(self, parameters: Array, offset: Array | float = 0.0) -> tuple[Array, Array]:
         """Return the two hyperparameters of every area for the compiled kernel, as two float64 arrays of shape (n,).
-        They are (a, mu) for rates, or (A, B) for shares. The `offset` is added to x_i'b.
+        They are (a, mu) for rates, or (A, B) for shares. The `offset` is added to x_i'b. The sum is limited, so that
+        the mean of an area and its square are neither 0 nor infinite.
         """
         a = np.exp(parameters[0])
-        linear_predictor = self.design @ parameters[1:] + offset
+        linear_predictor = np.clip(self.design @ parameters[1:] + offset, -_FARTHEST, _FARTHEST)
         if self.shares:
             return a * expit(linear_predictor), a * expit(-linear_predictor)
         return np.full(len(linear_predictor), a), np.exp(linear_predictor)

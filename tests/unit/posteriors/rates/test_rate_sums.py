@@ -215,6 +215,17 @@ def test_draws_have_the_probabilities_of_counts_and_nodes():
         assert np.abs(seen - joint).max() < 2 / steps
 
 
+@pytest.mark.parametrize("shares", [False, True], ids=["rates", "shares"])
+def test_a_rate_that_is_not_a_number_has_no_probability(shares):
+    """NaN is a legal argument, and must not become the position of a component."""
+    found, _ = mixture(
+        [bell(40, 15, 5.0)], [0], np.array([[0.5, -0.8]]), np.array([[60.0]]), np.zeros((1, 1)), np.ones((2, 1)),
+        np.array([[np.nan, 0.3]]), shares=shares,
+    )  # fmt: skip
+    assert np.isnan(found[2][0, 0, [0, 2]]).all()
+    assert 0 < found[2][0, 1, 0] < 1
+
+
 def test_rejects_arrays_that_do_not_fit():
     table = windows(np.ones(3), np.ones(2), low=[0, 1])
     good = {"first": np.ones(2), "second": np.ones(2), "exposure": np.ones((2, 1))}
