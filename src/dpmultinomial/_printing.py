@@ -207,6 +207,19 @@ def _rounded(end: float, inside: float, way: str, digits: int) -> str:
     return f"{float(Context(prec=size, rounding=way).create_decimal(moved)):.{size}g}"
 
 
+def at_most(value: float, digits: int = 2) -> str:
+    """Return an upper bound as text, rounded upwards. An excess of less than 1e-9 of the value, which may be due to
+    rounding errors, is ignored.
+
+    Parameters
+    ----------
+    value : finite number >= 0.
+    digits : number of significant digits.
+    """
+    up = Context(prec=digits, rounding=ROUND_CEILING)
+    return f"{float(up.create_decimal(Decimal(value * (1 - 1e-9)))):.{digits}g}"
+
+
 def p_value(value: float) -> str:
     """Return a p-value as text, with one significant digit, such as ``0.02`` or ``below 1e-12``."""
     return f"{value:.1g}" if value >= LEAST_P else f"below {LEAST_P:g}"

@@ -369,6 +369,21 @@ def test_no_line_of_snakemake_is_long(case, tmp_path):
     assert max(map(len, said.split("\n"))) <= 1000
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (0.00121, "0.0013"),
+        (0.001200000000001, "0.0012"),  # the excess is smaller than 1e-9 of the value
+        (0.1 + 0.2, "0.3"),
+        (0.991, "1"),
+        (3.21e-15, "3.3e-15"),
+    ],
+)
+def test_a_bound_is_rounded_upwards(value, text):
+    assert _printing.at_most(value) == text
+
+
 def test_limits_of_large_counts_are_exact():
     assert _printing.limits(10**15 - 6.0, 10**15 + 6.0) == "999999999999994 .. 1000000000000006"
     assert _printing.limits(1e12 - 3, 1e12 + 3) == "999999999997 .. 1000000000003"

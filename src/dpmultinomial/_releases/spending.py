@@ -17,7 +17,6 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -25,6 +24,7 @@ from .. import _checks
 from .._accounting import composition
 from .._accounting.composition import RELATIONS
 from .._accounting.privacy_loss import Mechanism
+from .._printing import at_most
 from ._keys import COUNTS, TREE_KEYS
 from ._noise import exact, upwards
 from ._noise import total as sum_upwards
@@ -52,7 +52,7 @@ def amount(value: float) -> str:
     ----------
     value : finite number >= 0.
     """
-    return f"{float(Context(prec=6, rounding=ROUND_CEILING).create_decimal(Decimal(value * (1 - 1e-9)))):g}"
+    return at_most(value, 6)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,7 +33,7 @@ from scipy.special import gammainccinv, gammaincinv, gammaln, loggamma, logsumex
 
 from ... import _quadrature
 from ..._accuracy import EXACT, Accuracy
-from ..._printing import steps
+from ..._printing import at_most, steps
 from . import _sum_chain
 from ._noise import DIGITS, Noise
 
@@ -574,7 +574,7 @@ class Certificate:
         if self.error < _TOLERANCE:
             return EXACT
         return Accuracy(
-            "approximate", self.error, f"at most {self.error:.1e} of the probability is truncated or rounded"
+            "approximate", self.error, f"at most {at_most(self.error)} of the probability is truncated or rounded"
         )
 
 

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _checks
 from ..._accuracy import EXACT, LEVEL, Accuracy, summary_frame
 from ..._mechanisms.additive_counts import ALGORITHMS, TIES, multinomial_mode, release, release_all
+from ..._printing import at_most
 from . import _coupled_counts, _mode_transforms, _noise, _pair_counts, _share_transforms
 from ._coupled_counts import CoupledCounts, TransformedCounts
 from ._noise import CountsPrior, Noise, NoiseModel
@@ -346,7 +347,7 @@ def _window_accuracy(counts: Whole, noise: NoiseModel, algorithm: str, ties: str
     ]
     left = max(outside)
     return Accuracy(
-        "approximate", left, f"the window of +-{window} neglects a probability of at most {left:.2g} per component"
+        "approximate", left, f"the window of +-{window} neglects a probability of at most {at_most(left)} per component"
     )
 
 

@@ -612,6 +612,8 @@ TOLERANCE = 1e-11  # tolerance of the interpolation of the log density
 _NODES = 801  # number of points of `CommonOdds.grid`
 _REACH = 1e-17  # probability beyond each end of the grid
 _FARTHEST = 700.0  # largest log odds ratio that is considered
+# smallest and largest standard deviation of the prior; 12 of the largest are below `_FARTHEST`
+_SPREADS = 1e-12, 58.0
 _LEAST_LEVEL = float(np.log(1e-15))  # smallest tail probability for which `CommonOdds.error` holds
 _MOST_TABLES = 200_000  # largest number of possible original tables of one stratum
 
@@ -710,7 +712,7 @@ def common_odds_ratio(
     rate : float
         Swap rate, in (0, 1).
     prior_sd : float
-        The prior of the log odds ratio is normal with mean 0 and this standard deviation.
+        The prior of the log odds ratio is normal with mean 0 and this standard deviation, from 1e-12 to 58.
     tolerance : float
         Tolerance of the interpolation of the log density, in (0, 1). The result states the error that was achieved.
 
@@ -733,6 +735,8 @@ def common_odds_ratio(
     if stack.ndim != 3 or not len(stack) or stack.shape[1:] != (2, 2):
         raise ValueError(f"swapped must have shape (strata, 2, 2), got shape {array.shape}")
     rate, spread = _checks.inside("rate", rate), _checks.positive("prior_sd", prior_sd)
+    if not _SPREADS[0] <= spread <= _SPREADS[1]:
+        raise ValueError(f"prior_sd must be from {_SPREADS[0]:g} to {_SPREADS[1]:g}, got {prior_sd}")
     strata = [stratum for table in stack if (stratum := _stratum(table, rate)) is not None]
 
     def log_density(points: Array) -> Array:

@@ -402,6 +402,16 @@ def test_a_common_odds_ratio_far_from_a_narrow_prior(size, few, prior_sd, least,
     assert found.mode == pytest.approx(grid[np.argmax(logs)], abs=grid[1] - grid[0])
 
 
+@pytest.mark.parametrize("prior_sd", [1e-12, 58.0])
+def test_the_prior_of_a_common_odds_ratio_is_narrow_or_wide(prior_sd):
+    """Check a table without information, whose posterior is the prior, and standard deviations beyond the limits."""
+    found = common_odds_ratio([[0, 0], [4, 1]], rate=0.1, prior_sd=prior_sd)
+    assert found.mean() == pytest.approx(0, abs=1e-8 * prior_sd)
+    assert (found.sd(), float(found.quantile(0.975))) == pytest.approx((prior_sd, norm.isf(0.025) * prior_sd), rel=1e-8)
+    with pytest.raises(ValueError, match=r"^prior_sd must be from 1e-12 to 58, got "):
+        common_odds_ratio([[0, 0], [4, 1]], rate=0.1, prior_sd=prior_sd * (0.9 if prior_sd < 1 else 1.1))
+
+
 def test_a_common_odds_ratio_has_the_errors_of_a_numerator_and_a_denominator():
     """Check that the error of a density, at the levels down to 1e-15, counts twice in a probability."""
     levels = []
