@@ -211,6 +211,22 @@ def test_standard_errors_by_the_sandwich():
     assert better.parameters["slope of x"].mean() == pytest.approx(wrong.parameters["slope of x"].mean(), abs=0.01)
 
 
+def test_the_law_of_a_coefficient_weighs_the_grid_of_log_a_by_its_density():
+    """Check densities 1, 4 and 3 on a grid of log a, the means (not the modes) of b given log a, and the variance c'Cc
+    of the combination c = (2, -1).
+    """
+    modes = [np.array([1.0, 0.5]), np.array([2.0, 0.0]), np.array([0.0, 3.0])]
+    covariances = [np.array([[k, 0.5], [0.5, 2.0]]) for k in (1.0, 2.0, 3.0)]
+    fits = [SimpleNamespace(parameters=np.r_[0.0, b], covariance=c) for b, c in zip(modes, covariances, strict=True)]
+    grid = SimpleNamespace(log_marginal=np.log([1.0, 4.0, 3.0]) - 50, fits=fits)
+    hyper = SimpleNamespace(grid=grid, mean=lambda fit: fit.parameters[1:] + np.array([0.1, -0.2]))
+    parts = SimpleNamespace(regression=SimpleNamespace(se="model"), _hyper=hyper)
+    law = rates.RegressionPosterior._slope(parts, np.array([2.0, -1.0]))
+    assert law.weights == pytest.approx([1 / 8, 1 / 2, 3 / 8], rel=1e-12)
+    assert law.means == pytest.approx([1.9, 4.4, -2.6], rel=1e-12)  # 2 b1 - b2, and 0.2 + 0.2 for the mean
+    assert law.sds**2 == pytest.approx([4.0, 8.0, 12.0], rel=1e-12)  # 4 k + 2 - 2
+
+
 @pytest.mark.parametrize("family", ["rates", "shares"])
 def test_the_sandwich_is_the_sum_of_squared_scores_between_two_inverse_informations(family):
     """Check the errors of 15 areas with exact counts by differences of the negative binomial or beta-binomial log

@@ -101,6 +101,23 @@ def test_the_mode_is_that_of_a_general_optimiser(shares):
     assert np.abs(model.objective(held.parameters)[1][1:]).max() < 1e-4
 
 
+@pytest.mark.parametrize("shares", [False, True], ids=["rates", "shares"])
+def test_the_mean_of_a_coefficient_given_log_a_is_not_its_mode(shares):
+    """Check exact counts with the sum 12 and equal rates of all areas (log a = 16). Under a flat prior of the log rate,
+    the rate is a gamma variable, so its log has the mean psi(12) - log E, and the mode log 12 - log E. Under a flat
+    prior of the log odds, the share of 60 persons is a beta variable.
+    """
+    released, size = np.array([3.0, 0.0, 4.0, 5.0]), np.full(4, 15.0)
+    table = likelihoods_of(cells_of(released, dpm.Exact(), upper=size if shares else np.inf))
+    model = Model(table, size[:, None], np.zeros((4, 1)), np.ones((4, 1)), Prior(16.0, 1.0, 1e4), shares=shares)
+    fit = model.fit(np.r_[16.0, model.start(0.2)[1:]], fixed=True)
+    mode, apart = np.log(12 / 60), special.psi(12) - np.log(12)
+    if shares:
+        mode, apart = np.log(12 / 48), apart - special.psi(48) + np.log(48)
+    assert fit.parameters[1] == pytest.approx(mode, abs=1e-4)
+    assert Hyperparameters(model, fit).mean(fit)[0] - mode == pytest.approx(apart, rel=0.03)
+
+
 def test_a_rule_of_degree_three():
     """Moments up to the order three of a normal distribution."""
     covariance = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, -0.3], [0.1, -0.3, 0.7]])
