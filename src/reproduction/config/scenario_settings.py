@@ -124,12 +124,21 @@ def _plain(values: list[Any]) -> bool:
     return not any(isinstance(value, (list, dict)) for value in values)
 
 
+# names of the other columns of a table of results
+_TAKEN = (
+    *("quantity", "type", "released", "mean", "sd", "lower", "upper", "level", "status", "error", "analysis"),
+    *("tree_level", "least_squares", "least_squares_sd", "ci_lower", "ci_upper", "ci_method", "geoid", "geocode"),
+)
+
+
 def _labels(paths: list[tuple[str, ...]]) -> list[str]:
-    """Return a column name for each key of a grid: the last part of the key's path or, if this part is not unique, the
-    whole path.
+    """Return a column name for each key of a grid: the last part of the key's path or, if this part is not unique or is
+    the name of another column of the results, the whole path. A path with a single part is preceded by ``setting``.
     """
     last = [path[-1] for path in paths]
-    return [path[-1] if last.count(path[-1]) == 1 else "_".join(path) for path in paths]
+    whole = ["_".join(path if len(path) > 1 else ("setting", *path)) for path in paths]
+    alone = [last.count(name) == 1 and name not in _TAKEN for name in last]
+    return [name if short else path for name, path, short in zip(last, whole, alone, strict=True)]
 
 
 def points(settings: Mapping[str, Any], kind: Kind) -> list[Point]:

@@ -713,8 +713,9 @@ def test_points_of_a_grid_vary_the_last_key_fastest():
     ("paths", "labels"),
     [
         ([("a",), ("b",)], ["a", "b"]),
-        ([("noise", "scale"), ("prior", "scale"), ("level",)], ["noise_scale", "prior_scale", "level"]),
+        ([("noise", "scale"), ("prior", "scale"), ("total",)], ["noise_scale", "prior_scale", "total"]),
         ([("noise", "scale")], ["scale"]),
+        ([("noise", "sd"), ("total", "released"), ("lower",)], ["noise_sd", "total_released", "setting_lower"]),
         ([], []),
     ],
 )

@@ -10,7 +10,9 @@ import pytest
 
 import dpmultinomial as dpm
 from dpmultinomial._files.table_columns import Hierarchy
-from reproduction.scenarios import sentences, summary
+from reproduction import kind
+from reproduction.config import scenario_settings
+from reproduction.scenarios import making, sentences, summary
 from reproduction.scenarios.additive_counts import answer as additive
 from reproduction.scenarios.noisy_counts import rules, without_prior
 
@@ -540,3 +542,19 @@ def test_concentrations_of_a_batch_are_those_of_its_rates(prior):
     """The total of a table is known, so it has no prior."""
     text = summary._prior_of_batch("noisy_counts", {"prior": prior}, ["total"])
     assert text == "Dirichlet on the rates, with concentration 1, 2"
+
+
+def test_keys_of_a_grid_do_not_replace_columns_of_the_results(tmp_path):
+    """The results of a grid over bounds are those of a scenario with each of the bounds."""
+    stated = {"kind": "noisy_counts", "counts": {"a": 12, "b": 7}, "noise": {"law": "discrete_laplace", "scale": 2.0}}
+
+    def rows(upper):
+        files = making.files("mine", tmp_path)
+        scenario = scenario_settings.single("mine", {**stated, "bounds": {"upper": upper}}, kind.discover())
+        making.part(scenario, files, root_seed=1)
+        return making.read(files)[0]
+
+    grid = rows([15, 50])
+    assert grid.columns.is_unique
+    for upper, part in grid.groupby("bounds_upper"):
+        pd.testing.assert_frame_equal(part.drop(columns="bounds_upper").reset_index(drop=True), rows(int(upper)))
