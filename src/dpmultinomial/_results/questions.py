@@ -537,11 +537,13 @@ class Asked:
         Chance
         """
         asked, together = comparison(text, self.group.words), self.group.together
+        if not asked.coefficients:  # all names cancel
+            return Chance(float(asked.holds(np.zeros(1))[0]), CERTAIN)
         if together is not None:
             probability = _listed(lambda: chance(together, asked))
             if probability is not None:
                 return Chance(probability, EXACT)
-        if len(asked.coefficients) <= 1 and (single := self._of_one(asked)) is not None:
+        if len(asked.coefficients) == 1 and (single := self._of_one(asked)) is not None:
             return single
         places = list(asked.coefficients)
         values = self.drawer.columns(places) @ np.array([asked.coefficients[p] for p in places])
@@ -551,8 +553,6 @@ class Asked:
         """Return the probability that a comparison of one quantity with a number is true. The result is None if the
         distribution of the quantity is known only from draws.
         """
-        if not asked.coefficients:
-            return Chance(float(asked.holds(np.zeros(1))[0]), EXACT)
         ((place, size),) = asked.coefficients.items()
         law = self.group[self.group.names[place]]
         if isinstance(law, Draws):

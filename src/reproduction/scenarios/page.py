@@ -232,7 +232,7 @@ def rounded_up(value: float) -> str:
     integer part if the integer part has more than three digits. An excess of less than 1e-14 of the value, which may be
     due to rounding errors, is ignored.
     """
-    decimals = max(2 - floor(log10(max(value * _EXACT, 1.0))), 0)
+    decimals = max(2 - floor(log10(value)), 0)
     return f"{ceil(value * 10**decimals * _EXACT) / 10**decimals:,.{decimals}f}"
 
 
