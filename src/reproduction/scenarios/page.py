@@ -8,7 +8,7 @@ import io
 import os
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import ceil, exp, floor, log, log10
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from .. import style
 from . import figure
 from .making import Files
 from .sentences import paid_texts, percent, replaced_text
-from .summary import NOISE_IN_FILE, Summary, by_point, summarise
+from .summary import Summary, by_point, noise_in_file, summarise
 
 _GAUSSIAN, _DELTA = ("gaussian", "discrete_gaussian"), 1e-6
 _WEAK = 5  # value of epsilon above which the page calls a guarantee weak
@@ -95,12 +95,12 @@ def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> lis
     charged.
     """
     if found.form == "batch":
-        return _protected_tables(found.facts["settings"], found.facts["kind"])
+        return _protected_tables(found.facts["settings"], found.facts["kind"], found.facts.get("columns", ()))
     points = found.facts.get("points", [{}])
     return by_point(points, [_protected(point, budgets) for point in points])
 
 
-def _protected_tables(settings: Mapping[str, Any], kind: str) -> list[str]:
+def _protected_tables(settings: Mapping[str, Any], kind: str, columns: Collection[str] = ()) -> list[str]:
     """Return sentences that state how the tables of a batch are protected, according to the settings."""
     if kind == "swapped_table":
         return [
@@ -113,8 +113,8 @@ def _protected_tables(settings: Mapping[str, Any], kind: str) -> list[str]:
     if unit:
         twice = " for the total and again for the counts" if kind == "additive_counts" else ""
         stated = f"The noise of each table is that of {unit} = {given[unit]:.12g}{twice}, as stated in the settings."
-    elif not noise and kind in NOISE_IN_FILE:
-        stated = NOISE_IN_FILE[kind]
+    elif not noise and (in_file := noise_in_file(kind, settings, columns)):
+        stated = in_file
     else:
         return _protected({"noise": {"law": noise} if isinstance(noise, str) else noise}, {})
     return [

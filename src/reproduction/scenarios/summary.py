@@ -359,11 +359,23 @@ def _unit(facts: sentences.Facts) -> dict[str, Any]:
     return {"rate_unit": rules.unit(settings["per"], settings["exposure"]), "exposure_column": settings["exposure"]}
 
 
-# sentence about the noise of the tables of a batch whose settings state no noise
-NOISE_IN_FILE = {
-    "noisy_counts": "The noise of each table is that of the epsilon, or of the scale, in the columns of the file.",
-    "additive_counts": "The noise of each table is that of the epsilon in the column epsilon of the file.",
-}
+def noise_in_file(kind: str, settings: Mapping[str, Any], columns: Collection[str]) -> str:
+    """Return a sentence about the noise of the tables of a batch, if a column of the file states the noise. The text is
+    empty for kinds without such a column.
+
+    Parameters
+    ----------
+    kind, settings : kind and settings of the batch; the settings state no noise.
+    columns : names of the columns of the file.
+    """
+    if kind not in ("noisy_counts", "additive_counts"):
+        return ""
+    if kind == "noisy_counts" and "epsilon" not in columns:
+        return "The noise of each count has the scale in the column scale of the file."
+    change = f" and sensitivity {settings.get('sensitivity', 2.0):.12g}" if kind == "noisy_counts" else ""
+    return f"The noise of each table is that of the epsilon in the column epsilon of the file{change}."
+
+
 _DEFAULT = "It is Laplace noise, which is discrete in a table whose values are all integers."
 
 
@@ -402,8 +414,8 @@ def _assumed(facts: sentences.Facts, found: _Found) -> list[str]:
         else:
             change = f"sensitivity {settings.get('sensitivity', 2.0):.12g}"
             lines += [f"The noise is that of epsilon = {settings['epsilon']:.12g} and {change}.", _DEFAULT]
-    elif not noise and facts["kind"] in NOISE_IN_FILE:
-        lines += [NOISE_IN_FILE[facts["kind"]], *([_DEFAULT] if facts["kind"] == "noisy_counts" else [])]
+    elif not noise and (in_file := noise_in_file(facts["kind"], settings, _columns(facts))):
+        lines += [in_file, *([_DEFAULT] if facts["kind"] == "noisy_counts" else [])]
     if bounds := facts["kind"] == "noisy_counts" and rules.limits_text(settings.get("bounds") or {}):
         lines.append(bounds)
     if facts["kind"] == "noisy_counts":

@@ -373,7 +373,12 @@ def test_a_batch_states_the_prior_of_all_tables(shown):
     told = page.protected(page.write(making.files("mine", "."), "page.html"), {})
     assert told[0] == "The noise of each table is that of epsilon = 1, as stated in the settings."
     Path("many.csv").write_text("table,name,value,epsilon\nt,a,3,1\nu,a,3,2\n", encoding="utf-8")
-    words = "The noise of each table is that of the epsilon, or of the scale, in the columns of the file."
+    words = "The noise of each table is that of the epsilon in the column epsilon of the file and sensitivity {}."
+    for more, change in (({}, 2), ({"sensitivity": 1}, 1)):  # a replaced record changes two counts by 1
+        assert f"\n{words.format(change)}\n" in shown(file="many.csv", **more)
+        assert page.protected(page.write(making.files("mine", "."), "page.html"), {})[0] == words.format(change)
+    Path("many.csv").write_text("table,name,value,scale\nt,a,3,1\nu,a,3,2\n", encoding="utf-8")
+    words = "The noise of each count has the scale in the column scale of the file."
     assert f"\n{words}\n" in shown(file="many.csv")
     assert page.protected(page.write(making.files("mine", "."), "page.html"), {})[0] == words
     Path("many.csv").write_text("table,name,value\nt,a,3\nt,b,5\n", encoding="utf-8")
