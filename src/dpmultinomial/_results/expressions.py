@@ -1,15 +1,20 @@
 """Parser of comparisons between given names, such as ``"men > women"``, ``"met >= 0.6"`` and
-``"'not met' > 2 * failed + 3"``.
+``"'not met' > 2 * failed + 3"``, and of the names in questions.
+
+The configuration of a scenario is checked with the same functions before any kernel is compiled, so the module must not
+import compiled modules.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+
+from .. import _checks
 
 OPERATORS = (">=", "<=", "==", "!=", ">", "<", "=")
 _NUMBER = re.compile(r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?")
@@ -54,6 +59,7 @@ class Names:
     """
 
     def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
         self.places = {name: i for i, name in enumerate(names)}
 
     @cached_property
@@ -85,7 +91,7 @@ class Names:
             if name[:1] in ("/", "*"):
                 raise KeyError(
                     f"unexpected {name[:1]!r} before {name[1:].strip()!r}: a comparison must contain only sums and "
-                    "differences, such as '2 a - b > 3'. For a ratio, write {ratio: [a, b]}. If a name contains this "
+                    "differences, such as '2 * a - b > 3'. For a ratio, write {ratio: [a, b]}. If a name contains this "
                     "character, put the name in quotation marks"
                 )
             raise KeyError(f"unknown name {name!r}: {hint}")
@@ -116,8 +122,7 @@ def comparison(text: str, names: Names) -> Comparison:
     ValueError, TypeError
         If the text is not a comparison.
     """
-    if not isinstance(text, str):
-        raise TypeError(f"a probability requires a comparison such as 'a > b', got {text!r}")
+    _check_text(text)
     tokens = _tokens(text, names)
     operators = [i for i, (kind, _) in enumerate(tokens) if kind == "operator"]
     if len(operators) != 1:
@@ -190,3 +195,148 @@ def _linear(tokens: list[tuple[str, Any]], text: str) -> tuple[dict[int, float],
         if tokens[i][0] not in "+-":
             raise wrong
         sign = 1.0
+
+
+def _check_text(text: Any) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"a probability requires a comparison such as 'a > b', got {text!r}")
+
+
+KINDS = ("sum", "difference", "ratio", "share", "probability", "rank")
+
+
+def kind_of(question: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return the type and the content of a question, or raise ValueError if it does not have exactly one type."""
+    kinds = [key for key in question if key != "about"]
+    if len(kinds) != 1 or kinds[0] not in KINDS:
+        raise ValueError(
+            f"a question must have exactly one of the keys {', '.join(KINDS)}, got "
+            f"{', '.join(map(str, question)) or 'none'}"
+        )
+    return str(kinds[0]), question[kinds[0]]
+
+
+class Selection:
+    """Quantities that the questions about a group select. The methods return positions, and raise KeyError, TypeError
+    or ValueError if a question is not valid.
+
+    Parameters
+    ----------
+    words : names of the quantities; None if they are not known yet, so that only the form of a question is checked.
+    sums : names of the quantities that are sums of others, which the word ``all`` omits.
+    parents : position of the quantity of which each quantity is a part, -1 for none; None if there are no such parts.
+    """
+
+    def __init__(
+        self, words: Names | None, *, sums: Collection[str] = (), parents: Sequence[int] | np.ndarray | None = None
+    ) -> None:
+        self.words, self.sums, self.parents = words, sums, parents
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Names of the quantities; empty if they are not known yet."""
+        return () if self.words is None else self.words.names
+
+    def check(self, kind: str, what: Any) -> None:
+        """Raise an error if a question is not valid.
+
+        Parameters
+        ----------
+        kind, what : type and content of the question (`kind_of`).
+        """
+        if kind == "probability":
+            if self.words is None:
+                _check_text(what)
+            else:
+                comparison(what, self.words)
+        elif kind == "sum":
+            self.places(kind, what)
+        elif kind == "share":
+            self.share(what)
+        elif kind == "rank":
+            self.rank(what)
+        else:
+            self.sides(kind, what)
+
+    def every(self) -> list[int]:
+        """Return the positions of all quantities that are not sums of others."""
+        return [place for place, name in enumerate(self.names) if name not in self.sums]
+
+    def places(self, kind: str, names: Any) -> list[int]:
+        """Return the positions of the quantities that are selected by one name, several different names, or ``all``.
+
+        Parameters
+        ----------
+        kind : type of the question.
+        names : the names.
+        """
+        if names == "all" and isinstance(names, str) and (self.words is None or names not in self.words.places):
+            return self.every()
+        listed = [names] if isinstance(names, str) else names
+        if not isinstance(listed, Sequence) or not listed:
+            raise ValueError(f"{kind} requires names of quantities, got {names!r}")
+        texts = [str(name) for name in listed]
+        places = [] if self.words is None else [self.words.place(text) for text in texts]
+        if len(set(texts)) < len(texts):
+            raise ValueError(f"{kind}: the names must be distinct, got {', '.join(texts)}")
+        return places
+
+    def sides(self, kind: str, what: Any) -> tuple[list[int], list[int]]:
+        """Return the positions of the quantities on both sides of a difference or a ratio."""
+        if not isinstance(what, Sequence) or isinstance(what, str) or len(what) != 2:
+            raise ValueError(f"{kind} requires two sides, such as [a, b] or [[a, b], [c]], got {what!r}")
+        first, second = (self.places(kind, side) for side in what)
+        return first, second
+
+    def share(self, what: Any) -> tuple[list[int], list[int]]:
+        """Return the positions of the quantities in the numerator and in the denominator of a share."""
+        if not isinstance(what, Mapping) or set(what) != {"of", "among"}:
+            raise ValueError(f"share must have the form {{of: [..], among: [..]}}, got {what!r}")
+        of, among = self.places("share", what["of"]), self.places("share", what["among"])
+        for key, side in (("of", of), ("among", among)):
+            listed = set(side)
+            for place in side:
+                if above := listed.intersection(self._above(place)):
+                    name, container = self.names[place], self.names[above.pop()]
+                    raise ValueError(
+                        f"share: {name} is a part of {container}, so its records would be counted twice: list only one "
+                        f"of them under {key!r}"
+                    )
+        self._check_listed("share", [place for place in of if not set(among).intersection(self._above(place))], among)
+        return of, among
+
+    def rank(self, what: Any) -> tuple[list[int], list[int], int]:
+        """Return the positions of the quantities whose ranks are requested, the positions of all quantities that are
+        ranked, and the largest rank that is at the top.
+        """
+        if not isinstance(what, Mapping) or not {"of"} <= set(what) <= {"of", "among", "top"}:
+            raise ValueError(
+                "rank must have the form {of: all, top: 5}, {of: [a, b, c], top: 2} or {of: a, among: all}, got "
+                f"{what!r}"
+            )
+        of = self.places("rank", what["of"])
+        among = self.places("rank", what["among"]) if "among" in what else of
+        if self.words is None:
+            return of, among, _checks.integer("top", what.get("top", 1), least=1)
+        if len(among) < 2 and len(self.every()) > 1:
+            name = self.names[of[0]]
+            raise ValueError(
+                f"rank requires at least two quantities, got {name}: to rank {name} among all, write {{of: {name}, "
+                "among: all}"
+            )
+        self._check_listed("rank", of, among)
+        return of, among, _checks.integer("top", what.get("top", min(5, len(among))), least=1, most=len(among))
+
+    def _check_listed(self, kind: str, of: Sequence[int], among: Sequence[int]) -> None:
+        """Raise ValueError if `among` lacks a quantity in `of`."""
+        listed = set(among)
+        if outside := [self.names[place] for place in of if place not in listed]:
+            raise ValueError(
+                f"{kind}: every name under 'of' must also be listed under 'among', which lacks {', '.join(outside)} "
+                "('all' omits sums of other quantities)"
+            )
+
+    def _above(self, place: int) -> Iterator[int]:
+        """Yield the positions of the quantities of which a quantity is a part."""
+        while self.parents is not None and (place := int(self.parents[place])) >= 0:
+            yield place

@@ -20,7 +20,7 @@ from .._accuracy import EXACT, LEAST_ESS, Accuracy
 from .._seeding import stream
 from .convolutions import Array, Unlisted, Whole, Window, added_up
 from .distributions import Discrete, Draws, Marginal
-from .expressions import Comparison, comparison
+from .expressions import Comparison, Selection, comparison, kind_of
 from .joint import Independent, Pair, Places, Together
 from .quantities import Chance, Quantities
 
@@ -418,7 +418,6 @@ class Drawer:
                 yield np.asarray(self.group.sample(rows, rng=rng), dtype=np.float64)[:, places]
 
 
-KINDS = ("sum", "difference", "ratio", "share", "probability", "rank")
 NAN = float("nan")
 # accuracy of answers that hold for any data: no rank is larger than the number of ranked quantities. These answers are
 # recognised by the identity of this object
@@ -458,6 +457,7 @@ class Asked:
 
     def __init__(self, group: Quantities, drawer: Drawer) -> None:
         self.group, self.drawer = group, drawer
+        self.selected = Selection(group.words, sums=group.sums, parents=group.parents)
 
     def rows(self, label: str, question: Mapping[str, Any], level: float) -> list[Row]:
         """Return the rows of the result table that answer one question.
@@ -474,7 +474,7 @@ class Asked:
             For a probability, the mean is the probability, and sd, lower and upper are NaN; a rank has two rows per
             name.
         """
-        kind, what = _one(question)
+        kind, what = kind_of(question)
         if kind == "probability":
             probability = self.probability(what)
             return [(label, float(probability), NAN, NAN, NAN, probability.accuracy)]
@@ -501,12 +501,12 @@ class Asked:
             `Marginal.accuracy` states the probability of a denominator of 0.
         """
         if kind == "sum":
-            plus: list[int] = self._places("sum", what)
+            plus: list[int] = self.selected.places("sum", what)
             minus: list[int] = []
         elif kind == "share":
-            plus, minus = self._share(what)
+            plus, minus = self.selected.share(what)
         else:
-            plus, minus = self._sides(kind, what)
+            plus, minus = self.selected.sides(kind, what)
         together = self.group.together
         if kind in ("ratio", "share"):
             listed = _listed(lambda: None if together is None else ratio(together, plus, minus))
@@ -570,22 +570,8 @@ class Asked:
 
     def _rank_rows(self, label: str, what: Any, level: float) -> list[Row]:
         """Return two rows per name: the rank of the quantity, and the probability that this rank is at most `top`."""
-        if not isinstance(what, Mapping) or not {"of"} <= set(what) <= {"of", "among", "top"}:
-            raise ValueError(
-                "rank must have the form {of: all, top: 5}, {of: [a, b, c], top: 2} or {of: a, among: all}, got "
-                f"{what!r}"
-            )
-        of = self._places("rank", what["of"])
-        places = self._places("rank", what["among"]) if "among" in what else of
-        if len(places) < 2 and len(self._every()) > 1:
-            name = self.group.names[of[0]]
-            raise ValueError(
-                f"rank requires at least two quantities, got {name}: to rank it among all, write {{of: {name}, among: "
-                "all}"
-            )
-        self._check_listed("rank", of, places)
+        of, places, top = self.selected.rank(what)
         wanted = [places.index(place) for place in of] if "among" in what else None
-        top = _checks.integer("top", what.get("top", min(5, len(places))), least=1, most=len(places))
         together = self.group.together
         exact = exact_ranks(together, places, top, wanted) if isinstance(together, Independent) else None
         state = self.drawer.state if exact is None else EXACT
@@ -600,15 +586,6 @@ class Asked:
             rows.append((f"{label}: {name}", law.mean(), law.sd(), *law.interval(level), mean))
             rows.append((f"{label}: P({name} in top {top})", p, NAN, NAN, NAN, chance_))
         return rows
-
-    def _check_listed(self, kind: str, of: Sequence[int], among: Sequence[int]) -> None:
-        """Raise ValueError if `among` lacks a quantity in `of`."""
-        listed = set(among)
-        if outside := [self.group.names[place] for place in of if place not in listed]:
-            raise ValueError(
-                f"{kind}: every name under 'of' must also be listed under 'among', which lacks {', '.join(outside)} "
-                "('all' omits sums of other quantities)"
-            )
 
     def _drawn(self, label: str, plus: list[int], minus: list[int]) -> Marginal:
         x = self.drawer.columns(plus + minus) @ np.array([1.0] * len(plus) + [-1.0] * len(minus))
@@ -657,50 +634,6 @@ class Asked:
         defined = "more than 0.999999" if defined == "1" else defined
         return Accuracy("exact", 0.0, f"given that the denominator is not 0, which has probability {defined}")
 
-    def _every(self) -> list[int]:
-        """Return the positions of all quantities that are not sums of others."""
-        return [place for place, name in enumerate(self.group.names) if name not in self.group.sums]
-
-    def _places(self, kind: str, names: Any) -> list[int]:
-        """Return the positions of the quantities that are selected by one name, several different names, or ``all``."""
-        if isinstance(names, str) and names == "all" and names not in self.group.places:
-            return self._every()
-        listed = [names] if isinstance(names, str) else names
-        if not isinstance(listed, Sequence) or not listed:
-            raise ValueError(f"{kind} requires names of quantities, got {names!r}")
-        places = [self.group.words.place(str(name)) for name in listed]
-        if len(set(places)) < len(places):
-            raise ValueError(f"{kind}: the names must be distinct, got {', '.join(map(str, listed))}")
-        return places
-
-    def _sides(self, kind: str, what: Any) -> tuple[list[int], list[int]]:
-        if not isinstance(what, Sequence) or isinstance(what, str) or len(what) != 2:
-            raise ValueError(f"{kind} requires two sides, such as [a, b] or [[a, b], [c]], got {what!r}")
-        first, second = (self._places(kind, side) for side in what)
-        return first, second
-
-    def _share(self, what: Any) -> tuple[list[int], list[int]]:
-        if not isinstance(what, Mapping) or set(what) != {"of", "among"}:
-            raise ValueError(f"share must have the form {{of: [..], among: [..]}}, got {what!r}")
-        of, among = self._places("share", what["of"]), self._places("share", what["among"])
-        for key, side in (("of", of), ("among", among)):
-            listed = set(side)
-            for place in side:
-                if above := listed.intersection(self._above(place)):
-                    name, container = self.group.names[place], self.group.names[above.pop()]
-                    raise ValueError(
-                        f"share: {name} is a part of {container}, so its records would be counted twice: list only one "
-                        f"of them under {key!r}"
-                    )
-        self._check_listed("share", [place for place in of if not set(among).intersection(self._above(place))], among)
-        return of, among
-
-    def _above(self, place: int) -> Iterator[int]:
-        """Yield the positions of the quantities of which a quantity is a part."""
-        parents = self.group.parents
-        while parents is not None and (place := int(parents[place])) >= 0:
-            yield place
-
 
 def about_of(question: Any, groups: Sequence[str]) -> str:
     """Return the group of quantities to which a question refers: the stated group or, by default, the first of
@@ -709,17 +642,6 @@ def about_of(question: Any, groups: Sequence[str]) -> str:
     if not isinstance(question, Mapping):
         raise TypeError(f"a question must be a mapping such as {{difference: [a, b]}}, got {question!r}")
     return _checks.one_of("about", question.get("about", groups[0]), tuple(groups))
-
-
-def _one(question: Mapping[str, Any]) -> tuple[str, Any]:
-    """Return the type and the content of a single question."""
-    kinds = [key for key in question if key != "about"]
-    if len(kinds) != 1 or kinds[0] not in KINDS:
-        raise ValueError(
-            f"a question must have exactly one of the keys {', '.join(KINDS)}, got "
-            f"{', '.join(map(str, question)) or 'none'}"
-        )
-    return str(kinds[0]), question[kinds[0]]
 
 
 def _listed(find: Callable[[], Found]) -> Found | None:

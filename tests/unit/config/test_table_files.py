@@ -307,8 +307,8 @@ WHOLE = "all of them"
         ({"rank": "all"}, "rank must have the form {of: all, top: 5}"),
         ({"rank": {"of": "all", "low": 1}}, "rank must have the form {of: all, top: 5}"),
         ({"rank": {"top": 1}}, "rank must have the form {of: all, top: 5}"),
-        ({"rank": {"of": "all", "top": 0}}, "top must be an integer >= 1, got 0"),
-        ({"rank": {"of": "all", "top": True}}, "top must be an integer >= 1, got True"),
+        ({"rank": {"of": "all", "top": 0}}, r"top must be in \[1, 3\], got 0"),
+        ({"rank": {"of": "all", "top": True}}, "top must be an integer, got True"),
         ({"rank": {"of": "all", "top": 4}}, r"top must be in \[1, 3\], got 4"),
         ({"rank": {"of": ["a", "b"], "top": 3}}, r"top must be in \[1, 2\], got 3"),
         ({"rank": {"of": "a"}}, "at least two .*: to rank a among all, write {of: a, among: all}"),
@@ -335,6 +335,71 @@ def test_questions_are_checked_before_any_job(question, words):
         or "ratio requ" in words
     ):
         assert list(question_rules.mistakes({"q": question}, ())) == found  # names are not known yet
+
+
+_SIDES = (3, None, [], {}, "z", ["a", "z"], ["a", "a"], True, {"a": 1})  # none of them is a name or a list of names
+FAULTY = [
+    {},
+    {"mean": "a"},
+    {"about": "counts"},
+    {"sum": "a", "rank": {"of": "all"}},
+    *({"sum": side} for side in _SIDES),
+    *({kind: [side, "b"]} for kind in ("difference", "ratio") for side in _SIDES),
+    *({kind: what} for kind in ("difference", "ratio") for what in ("ab", ["a"], ["a", "b", "c"], 3, None, {"a": "b"})),
+    *({"share": {"of": side, "among": "all"}} for side in _SIDES),
+    *({"share": {"of": "a", "among": side}} for side in _SIDES),
+    *({"share": what} for what in ("a", ["a", "b"], {"of": "a"}, {"of": "a", "among": "all", "top": 1}, None)),
+    *(
+        {"share": {"of": of, "among": among}}
+        for of, among in (("a", "b"), (WHOLE, "all"), ([WHOLE, "a"], [WHOLE, "b"]))
+    ),
+    *({"share": {"of": "a", "among": ["a", WHOLE]}}, {"share": {"of": "all", "among": ["a", "b"]}}),
+    *({"rank": {"of": side}} for side in _SIDES),
+    *({"rank": {"of": "a", "among": side}} for side in _SIDES),
+    *({"rank": {"of": "all", "top": top}} for top in (0, -1, 4, 1.5, True, "2", None)),
+    *({"rank": what} for what in ("all", ["a", "b"], {"top": 1}, {"of": "all", "low": 1}, None, {"of": "a"})),
+    *({"rank": {"of": ["a", "b"], "among": ["a", "c"]}}, {"rank": {"of": WHOLE, "among": "all"}}),
+    *(
+        {"probability": what}
+        for what in (3, None, ["a", "b"], "", "a", "a > b > c", "a > z", "a / b > 1", "> 1", "a b > 1")
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def tree():
+    parents = {"a": WHOLE, "b": WHOLE, "c": WHOLE, WHOLE: None}
+    law = dpm.DiscreteLaplace(scale=1.0)
+    return dpm.posterior(dpm.Release({"a": 5, "b": 7, "c": 2, WHOLE: 14}, mechanism=law, parents=parents))
+
+
+def test_the_library_and_the_check_of_a_configuration_have_the_same_rules(tree):
+    """Every question that the check rejects is rejected by the library with the same message, and no other question."""
+    assert len(FAULTY) >= 100
+    rng = np.random.default_rng(1)
+    for question in FAULTY:
+        found = list(question_rules.mistakes({"q": question}, NAMES, dict.fromkeys("abc", WHOLE)))
+        assert [place for place, _ in found] == [".questions.q"], question
+        with pytest.raises((ValueError, TypeError, KeyError)) as caught:
+            tree.ask({"q": question}, rng=rng)
+        assert str(caught.value.args[0]) == f"q: {found[0][1]}", question
+    for question in ({"sum": "all"}, {"rank": {"of": ("a", "b")}}, {"share": {"of": ["a"], "among": WHOLE}},
+                     {"difference": [["a", "b"], "a"]}, {"probability": "2 * a - b > 3"}):  # fmt: skip
+        assert list(question_rules.mistakes({"q": question}, NAMES, dict.fromkeys("abc", WHOLE))) == []
+        assert len(tree.ask({"q": question}, rng=rng)) >= 1
+
+
+def test_the_form_of_a_question_is_checked_before_its_names_are_known():
+    """Without names, only the rules about names and about the numbers of names are missing."""
+    about_names = ("unknown name", "two quantities", "must also be listed", "is a part of", "top must be in",
+                   "unexpected", "exactly one of the operators", "each side must be", "cannot be parsed")  # fmt: skip
+    for question in FAULTY:
+        ((_, text),) = question_rules.mistakes({"q": question}, NAMES, dict.fromkeys("abc", WHOLE))
+        found = [text for _, text in question_rules.mistakes({"q": question}, ())]
+        if not any(words in text for words in about_names):
+            assert found == [text], question
+        else:
+            assert not found or "top must be >= 1" in found[0], question
 
 
 def test_a_part_of_a_part_belongs_to_the_whole():

@@ -771,14 +771,13 @@ def test_a_comparison_of_one_listed_quantity_and_of_draws():
 
 
 def test_the_sum_of_all_others_is_not_among_all():
-    group = SimpleNamespace(names=("a", "total", "b"), sums={"total"}, places={"a": 0, "total": 1, "b": 2},
-                            words=Names(("a", "total", "b")))  # fmt: skip
+    group = SimpleNamespace(sums={"total"}, words=Names(("a", "total", "b")), parents=None)
     asked = answering.Asked(group, None)
-    assert asked._places("sum", "all") == [0, 2]
-    assert asked._places("sum", ["total", "b"]) == [1, 2]
-    assert asked._places("sum", "b") == [2]
-    named = SimpleNamespace(names=("all", "b"), sums=(), places={"all": 0, "b": 1}, words=Names(("all", "b")))
-    assert answering.Asked(named, None)._places("sum", "all") == [0]  # a quantity of this name
+    assert asked.selected.places("sum", "all") == [0, 2]
+    assert asked.selected.places("sum", ["total", "b"]) == [1, 2]
+    assert asked.selected.places("sum", "b") == [2]
+    named = SimpleNamespace(sums=(), words=Names(("all", "b")), parents=None)
+    assert answering.Asked(named, None).selected.places("sum", "all") == [0]  # a quantity of this name
     assert asked._state(0.0) is EXACT
     assert asked._state(0.25).reason == "given that the denominator is not 0, which has probability 0.75"
     assert asked._state(1e-8).reason.endswith("which has probability more than 0.999999")

@@ -194,7 +194,7 @@ def test_a_rehearsal_says_so_and_depends_on_seed_and_name_alone(tmp_path):
         ({"names": ["a", "b", "c"]}, "names: must be omitted, because the counts have names"),
         ({"prior": [1.0, 2.0]}, "prior: must be one number or one number per count (3 counts), got 2 numbers"),
         ({"questions": {"q": {"probability": "mett > failed"}}}, "questions.q: unknown name 'mett'"),
-        ({"questions": {"q": {"some": ["met"]}}}, "questions.q: must have exactly one of the keys sum,"),
+        ({"questions": {"q": {"some": ["met"]}}}, "questions.q: a question must have exactly one of the keys sum,"),
         ({"questions": {"q": {"difference": ["met"]}}}, "questions.q: difference requires two sides"),
         ({"level": 1.0}, "level: 1.0 is not allowed: the value must be < 1"),
         (

@@ -149,7 +149,7 @@ def test_its_files_are_inputs_of_the_job(folder):
         ({"levels": []}, "mine.levels"),
         ({"prior": "flatt"}, "got 'flatt'"),
         ({"prior": -1}, "mine.prior"),
-        ({"questions": {"q": {"mode": "a"}}}, "mine.questions.q: must have exactly one of"),
+        ({"questions": {"q": {"mode": "a"}}}, "mine.questions.q: a question must have exactly one of"),
         ({"folder": "nowhere"}, "mine.folder: 'nowhere' does not contain US_Person_PL_PROD"),
         ({"folder": None}, "mine: must contain exactly one of the keys folder, got none"),
         ({"total": -1}, "mine.total"),
