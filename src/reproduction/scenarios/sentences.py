@@ -228,7 +228,7 @@ def assumptions(facts: Facts, point: Facts) -> list[str]:
     asked = (facts["settings"].get("questions") or {}).values()
     about = {*point.get("groups", ()), *(question.get("about") for question in asked)}
     stated = rules.assumptions({**point, "groups": about})
-    sentences = [*_origin(facts, point), *_read_as(facts), *_absent(point), *stated]
+    sentences = [*_origin(facts, point), *read_as(facts), *_absent(point), *stated]
     if point.get("among") or any({"ratio", "share"} & set(question) for question in asked):
         sentences.append("Shares among some names, and ratios, are given that their denominators are not 0.")
     if any("rank" in question for question in asked):
@@ -263,7 +263,7 @@ def _origin(facts: Facts, point: Facts) -> Iterator[str]:
         yield "Input: published numbers and their noise as stated, without the record of a release."
 
 
-def _read_as(facts: Facts) -> Iterator[str]:
+def read_as(facts: Facts) -> Iterator[str]:
     """Yield a sentence that lists the columns of the file that were read under a different name."""
     if columns := facts.get("read_as"):
         read = [f"{theirs} is read as {ours}" for ours, theirs in columns.items()]
@@ -276,11 +276,26 @@ def _absent(point: Facts) -> Iterator[str]:
     """
     if not (stated := point.get("absent")):
         return
-    below = f" (values below {stated['below']})" if "below" in stated else ""
-    how = {"zero": "0 was released", "withheld": f"the value was withheld{below}", "unknown": "no value is known"}
-    number, each = stated["number"], how[stated["are"]]
+    number, each = stated["number"], _absent_cell(stated)
     are, these = ("cell is", "this cell") if number == 1 else ("cells are", "these cells")
     yield f"{number:,} {are} not listed in the file; for {these}, {each}."
+
+
+def absent_of_tables(stated: Facts) -> str:
+    """Return a sentence that states how cells are treated that are missing from a table of a batch.
+
+    Parameters
+    ----------
+    stated : value of the key `absent`.
+    """
+    return f"For each cell that is not listed in a table, {_absent_cell(stated)}."
+
+
+def _absent_cell(stated: Facts) -> str:
+    """Return the words that state what was published for a cell that the file does not list."""
+    below = f" (values below {stated['below']})" if "below" in stated else ""
+    how = {"zero": "0 was released", "withheld": f"the value was withheld{below}", "unknown": "no value is known"}
+    return how[stated["are"]]
 
 
 def prior_text(prior: Any) -> str:

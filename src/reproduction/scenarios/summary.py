@@ -388,20 +388,21 @@ def _assumed(facts: sentences.Facts, found: _Found) -> list[str]:
     found : properties of the rows of the batch.
     """
     settings: Mapping[str, Any] = facts["settings"]
-    lines: list[str] = []
+    lines = list(sentences.read_as(facts))
+    lines += [sentences.absent_of_tables(settings["absent"])] if settings.get("absent") else []
     noise = settings.get("noise")
     rules = import_module(f"{__package__}.{facts['kind']}.rules")
     if noise:
         words = {"law": noise} if isinstance(noise, str) else dict(noise)
         if {"epsilon", "rho", "variance"} & set(words):  # the scale is stated, as for a single table
             words = law_of(words).settings()
-        stated = "threshold" in words  # all tables have this limit
+        same_limit = "threshold" in words
         if words["law"] != "exact" and "withheld" in settings:
             words = {"threshold": settings["withheld"]["below"], **words}
         lines += [rules.noise_sentence(words)] if facts["kind"] == "protected_rates" else rules.noise_sentences(words)
         if words["law"] != "exact" and "threshold" not in words and found.limits:
             lines.append("If a cell contains a limit such as <10, the noisy value was withheld below this limit.")
-        elif words["law"] != "exact" and not stated and found.limits:
+        elif words["law"] != "exact" and not same_limit and found.limits:
             lines.append(
                 "If a cell contains another limit, the noisy values of its table were withheld below that limit."
             )

@@ -639,6 +639,17 @@ def test_a_batch_states_counts_without_a_number_and_the_prior(summed_up, tmp_pat
     assert found.headline == "Tables analysed: 2 of 2; rejected: 0."  # one with the limit 5, and one with the limit 20
     assert other in found.assumptions
     assert any(text.startswith(told) for text in found.assumptions)
+    file.write_text("table,county,value\nt,a,*\nt,b,30\nu,a,12\n", encoding="utf-8")  # b is not listed in u
+    for are, words in (
+        ({"are": "zero"}, "0 was released"),
+        ({"are": "unknown"}, "no value is known"),
+        ({"are": "withheld", "below": 5}, "the value was withheld (values below 5)"),
+    ):
+        read = {"withheld": {"symbol": "*", "below": 5}, "columns": {"name": "county"}}
+        found = summed_up(file=str(file), noise="exact", absent={"cells": ["a", "b"], **are}, **read)
+        assert f"For each cell that is not listed in a table, {words}." in found.assumptions
+        assert "Columns with other names: county is read as name." in found.assumptions
+        assert [line.key for line in found.lines] == ["t", "t", "u", "u"]
     file.write_text("table,name,value\nt,a,*\nt,b,30\n", encoding="utf-8")
     found = summed_up(file=str(file), noise={**NOISE, "threshold": 5}, withheld={"symbol": "*", "below": 5})
     assert found.headline == "Tables analysed: 1 of 1; rejected: 0."
