@@ -29,6 +29,7 @@ from .priors import Choice, Flat, choose
 from .windows import CountPrior
 
 Array = NDArray[np.float64]
+Reasons = str | NDArray[np.object_]
 # the prior matters if the means under the prior and under a flat prior differ by more than this number of standard
 # deviations
 APART = 0.5
@@ -70,7 +71,7 @@ def differs_from_flat(own: Numbers, flat: Numbers) -> NDArray[np.bool_]:
 
 
 def flat_comparison(
-    names: Sequence[str], released: Array, own: Numbers, flat: Numbers, tails: Array, reasons: ArrayLike = ""
+    names: Sequence[str], released: Array, own: Numbers, flat: Numbers, tails: Array, reasons: Reasons = ""
 ) -> pd.DataFrame:
     """Return a table that compares the posterior summaries of every count under the prior with the summaries under a
     flat prior.
