@@ -54,8 +54,8 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
         return f"The Markov chain for {row.quantity} did not converge: do not use this number."
     if row.type == "question":
         sums = "tree" in point or facts["kind"] == "additive_counts"
-        sure, parts = can_be_certain(row.quantity, point), facts["kind"] not in _SEPARATE
-        text = _question(row, questions_of(facts), certain=sure, sums=sums, parts=parts)
+        known, parts = can_be_certain(row.quantity, point), facts["kind"] not in _SEPARATE
+        text = _question(row, questions_of(facts), certain=known, sums=sums, parts=parts)
         cell = point.get("cell", "total")
         return text if cell == "total" else f"{text.removesuffix('.')} (counts of {cell})."
     if simulated(facts, point):
