@@ -79,7 +79,7 @@ class CellPlaces(Places):
         if self.coupled:
             self.part = self._part(measured, prior)
             self.totals: Whole = self.total.law.sample(draws, rng=rng, nodes=self.kept.tolist())
-            self.reason = f"given {draws} draws of the totals"
+            self.reason = f"given {draws} draw{'s' * (draws > 1)} of the totals"
         else:
             self.reason = "from the cell's own measurements, truncated at the upper end of the total"
         mixture, bound = Mixture(), 0.0

@@ -20,6 +20,7 @@ from ..published import conflict
 from . import _solver
 from ._tree_law import TreeLaw
 from .measurements import Measurements
+from .tree import NONE, Leaves
 from .tree_posterior import infer
 
 Array = NDArray[np.float64]
@@ -83,10 +84,13 @@ def p_value(law: TreeLaw, row: int) -> float:
     Returns
     -------
     float
-        At most 1, and exactly 1 if the other values give no information about this count.
+        At most 1, and exactly 1 if the other values give no information about this count. Public bounds within which
+        the released value lies are no such information.
     """
     m, node = law.measurements, int(law.measurements.nodes[row])
     others = np.delete(np.arange(len(m.released)), row)
+    if not _proper(law) and _only_bounded(law, row):
+        return 1.0
     reduced = Measurements(law.tree, m.nodes[others], m.released[others], m.noise.take(others))
     try:
         count = infer(reduced, prior=law.prior, level=law.level, deepest=law.tree.levels[0]).law(node)
@@ -94,6 +98,35 @@ def p_value(law: TreeLaw, row: int) -> float:
         return 1.0
     noise = _law_of(m, row)
     return min(1.0, 2 * conflict.of_mixture(m.released[row], noise, count.values.astype(float), count.probabilities))
+
+
+def _proper(law: TreeLaw) -> bool:
+    """Return whether the leaves have proper priors, which limit every count."""
+    return isinstance(law.prior, Leaves) and all(getattr(prior, "proper", True) for prior in law.prior.priors.values())
+
+
+def _only_bounded(law: TreeLaw, row: int) -> bool:
+    """Return whether only the public bounds limit the count of a released value if this value is omitted, and the value
+    lies within them. Its tail probability would then be that of an improper prior, cut off at the bounds.
+    """
+    tree, m, node = law.tree, law.measurements, int(law.measurements.nodes[row])
+    low, high = tree.lower.astype(float), np.where(tree.upper == NONE, np.inf, tree.upper.astype(float))
+    held = np.zeros(len(tree), dtype=bool)
+    held[np.delete(m.nodes, row)] = True
+    down = np.argsort(tree.depth, kind="stable")
+    for i in down[1:]:
+        held[i] |= held[tree.parent[i]]
+    loose = tree.leaf & ~held
+    least, most = np.zeros(len(tree)), np.zeros(len(tree))  # sums over the children
+    for i in down[::-1]:
+        if not tree.leaf[i]:
+            low[i], high[i] = max(low[i], least[i]), min(high[i], most[i])
+        if (above := tree.parent[i]) >= 0:
+            loose[above] |= loose[i]
+            least[above], most[above] = least[above] + low[i], most[above] + high[i]
+    for i in down[1:]:
+        high[i] = min(high[i], high[tree.parent[i]])
+    return bool(loose[node] and low[node] <= m.released[row] <= high[node])
 
 
 def quick(law: TreeLaw) -> tuple[Array, Whole]:

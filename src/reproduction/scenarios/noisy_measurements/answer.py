@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from dpmultinomial._files import places
-from dpmultinomial._measurement_files import reading
+from dpmultinomial._measurement_files import products, reading
 from dpmultinomial._measurement_files.cells import CellPlaces
+from dpmultinomial._measurement_files.levels import restricted
 from dpmultinomial._measurement_files.places import Places
 from dpmultinomial._measurement_files.products import GEOID_DIGITS
 from dpmultinomial._posteriors.trees import conflict
@@ -34,7 +35,9 @@ def answer(case: Case) -> Answer:
     settings = case.settings
     geography = _places(case)
     rows = geography.table(named(settings), rng=case.rng)
-    facts = _facts(geography, named(settings), bool(settings["cell"])) | {"state": settings["state"]}
+    histogram = products.product_of(settings["product"], settings["table"])
+    part = bool(restricted(products.masks(histogram, settings["cell"])))  # all levels of an axis are the total
+    facts = _facts(geography, named(settings), part) | {"state": settings["state"]}
     facts |= {"total": settings.get("total"), "conflict": _conflict(geography, rows, named(settings))}
     if asked := settings.get("questions"):
         answers = geography.ask(asked, rng=case.rng)

@@ -117,13 +117,13 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
         sentences.append(f"The count of {point['cell']} in the whole state, {point['total']:,}, is public and exact.")
     if point["combined"]:
         sentences.append(
-            "Several queries about the same node were combined by least squares, and the combined error was treated as "
-            "Gaussian. Only sums over the rest of the histogram were used."
+            "Several measured values of the same node were combined by least squares, and the combined error was "
+            "treated as Gaussian. Only sums over the rest of the histogram were used."
         )
     if draws := point.get("draws_of_totals"):
         sentences.append(
-            f"The cell is a part of the total. Its counts were computed given {draws} draws of the totals, so no "
-            "interval ends above the interval of the total of the same place. The splits of the cell and of the rest "
+            f"The cell is a part of the total. Its counts were computed given {draws} draw{'s' * (draws > 1)} of the "
+            "totals, so no interval ends above the interval of the total of the same place. The splits of the cell and of the rest "
             "have independent priors, which ignore that the cell and the rest are both 0 in an empty place."
         )
     elif point.get("truncated_at_total"):

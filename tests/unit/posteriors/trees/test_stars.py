@@ -9,9 +9,9 @@ from scipy.special import gammaln
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._mechanisms.perturbation import Perturbation
-from dpmultinomial._posteriors.trees import _solver, tree_posterior
+from dpmultinomial._posteriors.trees import _solver, conflict, tree_posterior
 from dpmultinomial._posteriors.trees.measurements import Measurements
-from dpmultinomial._posteriors.trees.tree import Splits, Tree
+from dpmultinomial._posteriors.trees.tree import Leaves, Splits, Tree
 from dpmultinomial._posteriors.trees.tree_posterior import infer
 from dpmultinomial._seeding import stream
 
@@ -244,3 +244,14 @@ def test_windows_that_do_not_overlap_are_widened_by_squares(monkeypatch):
     monkeypatch.setattr(_solver, "_once", lambda *of: drops.append(of[-1]) or (2, "wide"))
     assert _solver._first(Tree([-1]), none, none, none, none, 1e-20) == (None, (2, "wide"))
     assert len(drops) == 1  # wider windows do not help
+
+
+@pytest.mark.parametrize("prior", [Leaves("flat"), Leaves("1/(1+n)"), Splits(1.0)])
+def test_wide_bounds_are_no_evidence_against_a_value(prior):
+    """Without bounds, the other leaf says nothing about a leaf; a flat prior up to 10^4 would give p = 2 * 38/10^4."""
+    words = {"law": "discrete_gaussian", "sigma": 21.0}
+    wide = infer(Measurements(Tree([-1, 0, 0], upper=[10**6, 10**4, 10**4]), [1, 2], [38.0, 148.0], words), prior=prior)
+    assert conflict.p_value(wide, 0) == conflict.p_value(wide, 1) == 1.0
+    narrow = infer(Measurements(Tree([-1, 0, 0], upper=[90, 20, 70]), [1, 2], [400.0, 30.0], words), prior=prior)
+    assert conflict.p_value(narrow, 0) < 1e-12  # the count is at most 20, so the noise is at least 18 sigma
+    assert conflict.facts(narrow)["found"]

@@ -231,3 +231,14 @@ def test_the_answer_to_a_question_names_the_cell(cell, end):
     facts = {"kind": "noisy_measurements", "settings": {"questions": {"q": {"probability": "county 1 > county 2"}}}}
     said = sentences.sentence(row, facts, {"cell": cell})
     assert said == f"q: the probability that county 1 > county 2 is 25 %{end or '.'}"
+
+
+def test_the_assumptions_of_one_query_of_one_draw_and_of_the_whole_total(folder, tmp_path):
+    """One query measures two values of the cell; all levels of an axis together are the total itself."""
+    one = summarise(made(folder, tmp_path, query="votingage*hispanic")).assumptions
+    assert any(text.startswith("Several measured values of the same node were combined") for text in one)
+    assert not any("Several queries" in text for text in one)
+    drawn = summarise(made(folder, tmp_path, draws=1))
+    assert any("given 1 draw of the totals" in text for text in drawn.assumptions)
+    whole = summarise(made(folder, tmp_path, cell={"hispanic": ["hispanic", "not hispanic"]}, levels=["State"]))
+    assert not any("at most the total" in text for text in whole.assumptions)
