@@ -774,7 +774,7 @@ def _mode(log_density: Callable[[Array], Array], far: float) -> tuple[float, flo
     if best in (0, len(coarse) - 1) and far < _FARTHEST:
         return _mode(log_density, min(_FARTHEST, 2 * far))
     low, high = coarse[max(best - 1, 0)], coarse[min(best + 1, len(coarse) - 1)]
-    options = {"xatol": 1e-5 * min(far, 1.0)}
+    options: Any = {"xatol": 1e-5 * min(far, 1.0)}
     found = minimize_scalar(
         lambda t: -float(log_density(np.array([t]))[0]), bounds=(low, high), method="bounded", options=options
     )
