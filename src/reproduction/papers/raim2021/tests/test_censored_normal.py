@@ -2,6 +2,8 @@
 implementations, and the rejection of invalid input.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from reference import censored_gibbs as reference
@@ -274,3 +276,18 @@ def test_standard_errors_of_the_means_of_chains(count):
         assert row["mc_se"] ** 2 * row["ess"] == pytest.approx(squares / (8 * count - 1), rel=1e-12)
         assert row["impossible"] == 0.25
         assert np.isnan(row["rhat"]) == (count == 1)
+
+
+def test_the_standard_error_of_geweke_is_that_of_the_batch_means_by_hand(monkeypatch):
+    """Check seven draws in three batches of two: the last draw is part of the mean, but of no batch. The batch means of
+    mu are 1.5, 3.5 and 7, with the variance (6.25 + 0.25 + 9)/2; those of sigma2 are 1, 2 and 3.
+    """
+    mu, sigma2 = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 9.0, 11.0]), np.array([1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 2.0])
+    monkeypatch.setattr(censored_normal, "chain", lambda *_, **__: SimpleNamespace(draws=np.column_stack([mu, sigma2])))
+    table = censored_normal.geweke(
+        method="exact", n=30, lower=-2.0, upper=2.0, scale=3.0, prior=(0.2, 0.09, 10.0, 9.0), sweeps=7,
+        rng=stream(1, "batches"), batches=3,
+    ).set_index("moment")  # fmt: skip
+    assert table.loc["mu", ["expected", "found", "se"]].tolist() == pytest.approx([0.2, 5.0, (7.75 / 3) ** 0.5])
+    assert table.loc["sigma2"].tolist() == pytest.approx([1.0, 2.0, 1 / 3**0.5, 3**0.5])  # 9/(10 - 1)
+    assert table["expected"].tolist() == pytest.approx([0.2, 0.09, 1.0, 81 / 72, 0.2])
