@@ -24,7 +24,7 @@ _SCALARS = {"number", "integer", "string"}
 _FIXED = ("kind", "release", "file")  # keys with the same value at all points of a grid
 _ONCE = ("level", "title", "source", "date")  # keys with one value for the table and the page of a scenario
 _OF_FILE = ("columns", "withheld", "absent")  # keys that state how the file is read, once for all points of a grid
-_TAKEN = ("_densities", "_parts")  # endings of the names of a scenario's output files
+_ENDINGS = ("_densities", "_parts")  # endings of the names of a scenario's output files
 Mistakes = Iterator[tuple[str, str]]
 Point = dict[str, float | int | str]
 
@@ -229,10 +229,10 @@ def mistakes(settings: Mapping[str, Any], kinds: Mapping[str, Kind], *, thorough
     """
     for name, written in (settings.get("scenarios") or {}).items():
         prefix = name
-        if name.endswith(_TAKEN) or name.startswith("plan_"):
+        if name.endswith(_ENDINGS) or name.startswith("plan_"):
             yield (
                 prefix,
-                f"a name that ends in {' or '.join(_TAKEN)} or begins with plan_ is reserved: choose another name",
+                f"a name that ends in {' or '.join(_ENDINGS)} or begins with plan_ is reserved: choose another name",
             )
         if not isinstance(written, dict):
             continue  # the schema reports this mistake
