@@ -138,6 +138,16 @@ def test_with_two_categories_a_simulation_gives_the_exact_sums(rates):
     assert (np.abs(both["coverage"] - both["coverage_exact"]) < 4.5 * error).all()
 
 
+def test_the_standard_error_of_a_simulated_coverage_is_that_of_a_proportion():
+    """Check eight files, of which k have an interval with the true value: the standard error is sqrt(k (8 - k)/8^3)."""
+    rows = rate_coverage._simulated(3, 12, 0.2, scale=2.0, level=0.5, files=8, rng=dpm.stream(2, "eight"))
+    shares = np.array([row[5] for row in rows])
+    held = np.rint(8 * shares)
+    assert held == pytest.approx(8 * shares, abs=1e-12)
+    assert ((held > 0) & (held < 8)).any()
+    assert [row[6] for row in rows] == pytest.approx(np.sqrt(held * (8 - held) / 8**3), rel=1e-12)
+
+
 def test_the_default_prior_has_the_best_worst_coverage():
     """Check the choice of the default: the smallest coverage of rates in the settings of the study, by exact sums."""
     own = studies.discover()["rate_coverage"].settings

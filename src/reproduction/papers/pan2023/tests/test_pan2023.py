@@ -322,3 +322,18 @@ def test_coverage_is_drawn_against_the_number_of_records():
     drawn = {line.get_label(): line.get_ydata() for line in axis.lines if line.get_gid()}
     assert set(drawn) == {f"{m}, $p={r}$" for m in ("naive", "swap-aware") for r in (0.1, 0.5)}
     assert drawn["naive, $p=0.5$"] == pytest.approx([0.2, 0.2])
+
+
+def test_shares_of_drawn_tables_are_over_all_blocks_by_hand():
+    """Check blocks of three tables and of one: of four tables, two are closer to 1, one is farther, and one is not
+    changed. The standard error is that of a proportion of 1/4 in four draws.
+    """
+    theta = [0.25, 0.25, 0.25, 0.25]
+    about = {"theta": phi_by_rate.name_of(theta), "total": 8, "rate": 0.3}
+    blocks = [{"closer": 2, "farther": 0, "size": 3}, {"closer": 0, "farther": 1, "size": 1}]
+    rows = pd.DataFrame([about | block for block in blocks])
+    other = rows.assign(rate=0.4, farther=rows["size"])
+    found = phi_by_rate.closer_or_farther(pd.concat([rows, other]), thetas=[theta], totals=[8], rates=[0.3])
+    drawn = found[found["data"] == "random"].iloc[0]
+    assert drawn[["closer", "tie", "farther", "size"]].tolist() == [0.5, 0.25, 0.25, 4]
+    assert drawn["mc_se"] == pytest.approx((0.25 * 0.75 / 4) ** 0.5)
