@@ -123,8 +123,8 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     if draws := point.get("draws_of_totals"):
         sentences.append(
             f"The cell is a part of the total. Its counts were computed given {draws} draw{'s' * (draws > 1)} of the "
-            "totals, so no interval ends above the interval of the total of the same place. The splits of the cell and of the rest "
-            "have independent priors, which ignore that the cell and the rest are both 0 in an empty place."
+            "totals, so no interval ends above the interval of the total of the same place. The splits of the cell and "
+            "of the rest have independent priors, which ignore that the cell and the rest are both 0 in an empty place."
         )
     elif point.get("truncated_at_total"):
         sentences.append(
