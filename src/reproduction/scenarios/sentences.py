@@ -277,6 +277,9 @@ def _absent(point: Facts) -> Iterator[str]:
     if not (stated := point.get("absent")):
         return
     number, each = stated["number"], _absent_cell(stated)
+    if not number:
+        yield "Every cell of the table is listed in the file."
+        return
     are, these = ("cell is", "this cell") if number == 1 else ("cells are", "these cells")
     yield f"{number:,} {are} not listed in the file; for {these}, {each}."
 

@@ -376,6 +376,7 @@ def test_counts_without_a_posterior_under_a_flat_prior_are_counted_separately(ma
 @pytest.mark.parametrize(
     ("stated", "told"),
     [
+        ({"number": 0, "are": "zero"}, "Every cell of the table is listed in the file."),
         ({"number": 1, "are": "zero"}, "1 cell is not listed in the file; for this cell, 0 was released."),
         ({"number": 2, "are": "unknown"}, "2 cells are not listed in the file; for these cells, no value is known."),
         (
