@@ -117,10 +117,32 @@ def _protected_tables(settings: Mapping[str, Any], kind: str, columns: Collectio
         stated = in_file
     else:
         return _protected({"noise": {"law": noise} if isinstance(noise, str) else noise}, {})
+    guarantee = _guarantee_of_a_table(settings, kind, columns) if unit else []
     return [
         stated,
+        *guarantee,
         "If a person is counted in several tables, the costs of these tables add up.",
     ]
+
+
+def _guarantee_of_a_table(settings: Mapping[str, Any], kind: str, columns: Collection[str]) -> list[str]:
+    """Return a sentence that explains the privacy guarantee of one table of a batch, from the epsilon or the rho in the
+    settings. The list is empty if the neighbouring relation is not known.
+    """
+    from .noisy_counts.answer import spent_of  # only such a batch needs these imports
+
+    if kind == "additive_counts":
+        from dpmultinomial._mechanisms.additive_counts import AdditiveCounts
+
+        law = AdditiveCounts(epsilon=settings["epsilon"], support=settings.get("support"))
+        cost: dict[str, Any] = vars(law.cost(ADD_OR_REMOVE))
+    else:  # if the total is public, only the replacement of a record is protected
+        cost = spent_of({**settings, "total": 0} if "total" in columns else settings)
+    if "relation" not in cost:
+        return []
+    paid = Cost(relation=cost["relation"], **{key: cost[key] for key in ("epsilon", "rho") if key in cost})
+    sentence = _guarantee(paid, paid.relation, float(cost.get("delta", 0.0)))
+    return [f"For a single table: {sentence[0].lower()}{sentence[1:]}"]
 
 
 def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]]) -> list[str]:

@@ -803,6 +803,34 @@ def test_a_batch_states_the_noise_of_its_settings(settings, noise, protected):
     assert text[0] == f"The noise of each table is that of {protected}, as stated in the settings."
 
 
+ONE = "For a single table: a reader who considers two files that "
+
+
+@pytest.mark.parametrize(
+    ("kind_", "settings", "columns", "told"),
+    [  # exp(7) = 1096.6, exp(7)/(1 + exp(7)) = 0.99908895, exp(14) = 1202604.3 and exp(14)/(1 + exp(14)) = 0.99999917
+        ("noisy_counts", {"epsilon": 7.0}, (), f"{REPLACE}) equally likely can become at most 1,097 : 1 (99.9089 %)"),
+        ("noisy_counts", {"epsilon": 7.0, "sensitivity": 1}, (), f"{ADD}) equally likely can become at most 1,097 : 1"),
+        # if the total is public, a replaced record changes two counts by 1 each, and costs 2 epsilon
+        ("noisy_counts", {"epsilon": 7.0, "sensitivity": 1}, ("total",), f"{REPLACE}) equally likely can become at "
+         "most 1,202,605 : 1"),
+        ("noisy_counts", {"epsilon": 7.0, "sensitivity": 1, "total": 9}, ("total",), "at most 1,202,605 : 1"),
+        # rho + 2 sqrt(rho log(10^6)) = 1.0713, whose exponential is 2.919
+        ("noisy_counts", {"noise": {"law": "gaussian", "rho": 0.02}}, (), "2.92 : 1 (74.5 %) sure of the true one ("
+         "with probability at most 1e-06, the reader may learn more)."),
+        ("protected_rates", {"noise": {"law": "laplace", "epsilon": 1}}, (), "at most 2.72 : 1 (73.2 %) sure"),
+        ("additive_counts", {"epsilon": 3.5}, (), f"{ADD}) equally likely can become at most 1,097 : 1"),
+        ("noisy_counts", {"epsilon": 7.0, "sensitivity": 3}, (), ""),  # of no known neighbouring relation
+        ("noisy_counts", {"noise": {"law": "laplace", "scale": 1.0}}, (), ""),
+    ],
+)  # fmt: skip
+def test_the_page_of_a_batch_states_the_guarantee_of_one_table(kind_, settings, columns, told):
+    text = page._protected_tables(settings, kind_, columns)
+    assert [told in one for one in text if one.startswith(ONE)] == [True] * bool(told)
+    weak = told and (settings.get("epsilon", 1.0) > 3)
+    assert any("weak guarantee" in one or "a guarantee is weak" in one for one in text) == bool(weak)
+
+
 @pytest.mark.parametrize(("total", "stated"), [({"released": 4.0, "noise": {"law": "laplace"}}, True), (4, False)])
 def test_the_shares_of_a_file_whose_total_is_noisy_state_their_condition(total, stated):
     point = {"total": total, "groups": ["counts", "shares"], "noise": {"law": "laplace", "scale": 2.0}}

@@ -17,7 +17,7 @@ from ...config import file_columns, published_cells, table_files
 from .. import standard, table_stream
 from ..batch import Answers, one_by_one
 from ..case import COLUMNS, WARNINGS, Answer, Case, compared
-from ..noisy_counts.answer import noise_of, spent_of
+from ..noisy_counts.answer import noise_of, replaced_of, spent_of
 from ..table_stream import LIMITS, Tables
 from . import rules
 
@@ -34,6 +34,8 @@ def answer(case: Case) -> Answer:
         facts["rate_unit"] = rules.unit(settings["per"], settings["exposure"])
     if spent := spent_of(settings):
         facts["cost"] = spent
+        if replaced := replaced_of(spent, settings):
+            facts["cost_to_replace"] = replaced
     cells = published_cells.parsed(columns["value"], settings)
     texts = published_cells.texts_of(cells, list(columns["name"]))
     if texts := {name: text for name, text in texts.items() if name in inferred.rates.places}:

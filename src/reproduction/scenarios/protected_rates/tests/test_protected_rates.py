@@ -169,9 +169,12 @@ def test_shares_are_drawn_against_the_covariate_in_per_cent(counties, tmp_path):
     [
         ({"law": "discrete_laplace", "epsilon": 1.0}, "epsilon = 1 (neighbouring files: replace a record)"),
         ({"law": "discrete_gaussian", "rho": 0.5}, "rho = 0.5 (neighbouring files: replace a record)"),
+        # the areas are disjoint: a replaced record changes two counts by 1, and the rho of independent noise is a sum
+        ({"law": "discrete_gaussian", "rho": 0.5, "sensitivity": 1},
+         "rho = 0.5 (neighbouring files: add or remove a record; rho = 1 to replace a record)"),
         ({"law": "discrete_laplace", "scale": 2.0}, ""),
     ],
-)
+)  # fmt: skip
 def test_the_stated_privacy_cost_is_stated_again(counties, tmp_path, noise, cost):
     found = summary.summarise(made(tmp_path, noise=noise))
     stated = [text for text in found.assumptions if text.startswith("Privacy cost")]
