@@ -203,9 +203,8 @@ def _rounded(end: float, inside: float, way: str, digits: int) -> str:
     if not isfinite(end):
         return f"{end:g}"
     size = max(digits, len(f"{abs(end):.0f}"))
-    moved = Decimal(end) + Decimal(inside) * min(
-        Decimal(abs(end)), Decimal(10**9)
-    )  # far less than 1, also for large counts
+    # the change is far less than 1, also for large counts
+    moved = Decimal(end) + Decimal(inside) * min(Decimal(abs(end)), Decimal(10**9))
     return f"{float(Context(prec=size, rounding=way).create_decimal(moved)):.{size}g}"
 
 

@@ -5,7 +5,7 @@ All of them have the interface of `Marginal`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -377,7 +377,7 @@ class Draws(Marginal):
         """Return quantiles of the draws, by interpolation. For a discrete quantity, return the smallest draw x such
         that the fraction of the draws that are at most x is at least `q`.
         """
-        method = "inverted_cdf" if self.discrete else "linear"
+        method: Any = "inverted_cdf" if self.discrete else "linear"
         return np.asarray(np.quantile(self.draws, _checks.fraction("q", q), method=method))
 
     def mode(self) -> float:

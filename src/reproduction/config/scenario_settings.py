@@ -125,7 +125,7 @@ def _plain(values: list[Any]) -> bool:
 
 
 # names of the other columns of a table of results
-_TAKEN = (
+_TAKEN: tuple[str, ...] = (
     *("quantity", "type", "released", "mean", "sd", "lower", "upper", "level", "status", "error", "analysis"),
     *("tree_level", "least_squares", "least_squares_sd", "ci_lower", "ci_upper", "ci_method", "geoid", "geocode"),
 )

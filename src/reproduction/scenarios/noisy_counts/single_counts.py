@@ -233,7 +233,8 @@ def _thresholds(tables: Tables, words: Mapping[str, Any]) -> tuple[NDArray[np.fl
     In addition, return the mistakes in the counts that are not published as numbers, as a mapping from the position of
     the table.
     """
-    thresholds, odd = np.full(len(tables.names), float(words.get("threshold", np.nan))), {}
+    thresholds = np.full(len(tables.names), float(words.get("threshold", np.nan)))
+    odd: dict[int, str] = {}
     if LIMITS[0] not in tables.columns:
         return thresholds, odd
     bounded = np.isfinite(tables.columns[LIMITS[0]]) | np.isfinite(tables.columns[LIMITS[1]])
