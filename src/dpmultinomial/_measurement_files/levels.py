@@ -423,8 +423,9 @@ def _read(
         every = {q: every[q] for q, name in names.items() if name == query}
         if seen and not every:
             there = ", ".join(sorted(names.values())) or "none"
+            level = next((part for part in reversed(folders[0].parts) if part.endswith(".parquet")), folders[0].name)
             raise ValueError(
-                f"query must measure the requested cell at level {folders[0].parent.parent.name}, got {query}. The "
+                f"query must measure the requested cell at level {level.removesuffix('.parquet')}, got {query}. The "
                 f"queries that measure this cell are {there}"
             )
     queries = list(every)
