@@ -349,7 +349,8 @@ def so_far(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str:
     if used:
         at = {"epsilon": f" at delta {delta:g}"} if delta else {}
         known = [f"{key} {amount(value)}{at.get(key, '')}" for key, value in used.items() if math.isfinite(value)]
-        parts.append(f"{' or '.join(known) or 'a cost without a pure epsilon'} ({REPLACE})")
+        bound = ", upper bound" if any(c.relation == ADD_OR_REMOVE for c in costs) else ""
+        parts.append(f"{' or '.join(known) or 'a cost without a pure epsilon'} ({REPLACE}{bound})")
     if exchange is not None:
         parts.append(f"{'separately ' if parts else ''}epsilon {amount(exchange)} ({EXCHANGE})")
     spent = "; ".join(parts) or "nothing spent"

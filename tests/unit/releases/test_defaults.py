@@ -174,7 +174,10 @@ def test_costs_in_words():
         ([], {}, "nothing spent; the source has no budget, so the total cost of its releases is not limited"),
         ([], {"epsilon": 2.0}, "nothing spent, of a budget of epsilon 2"),
         ([cost(epsilon=1.0)], {"epsilon": 2.0}, "epsilon 1 or rho 0.5 (replace a record), of a budget of epsilon 2"),
-        ([cost(ADD, epsilon=1.0)], {"rho": 2.0}, "epsilon 2 or rho 2 (replace a record), of a budget of rho 2"),
+        ([cost(ADD, epsilon=1.0)], {"rho": 2.0}, "epsilon 2 or rho 2 (replace a record, upper bound), of a "
+         "budget of rho 2"),
+        ([cost(ADD, epsilon=1.0), cost(epsilon=1.0)], {"epsilon": 4.0},
+         "epsilon 3 or rho 2.5 (replace a record, upper bound), of a budget of epsilon 4"),
         ([cost(rho=0.5)], {"rho": 1.0}, "rho 0.5 (replace a record), of a budget of rho 1"),
         ([cost(epsilon=1.0, order=2.0)], {"rho": 1.0},
          "a cost without a pure epsilon (replace a record), of a budget of rho 1"),
