@@ -33,6 +33,7 @@ NEGLECTED = 1e-12
 _MOST_COUNTS = 5_000_000  # largest listed value of a count that was not measured
 _LARGEST_MEAN = 1e18  # of a Poisson distribution whose draws are 64-bit integers
 EVIDENCE = 10.0  # smallest Bayes factor at which a shape that depends on the exposure is reported
+_ALL_ZERO = 1e-3  # largest likelihood of rates of 0, relative to the mode
 _LOG_MASS = (40.0, 160.0, 640.0)
 _SHAPE = {"rates": "log shape", "shares": "log concentration"}
 _CHECKS = 500  # number of replicates of a check of the prior
@@ -91,6 +92,7 @@ def posterior(release: Release, *, prior: Regression, method: str, rng: np.rando
     areas = _areas(release, prior)
     crude = _crude(areas, prior)
     model, fit = _fitted(areas, prior, crude)
+    _not_all_zero(model, fit)
     return RegressionPosterior(release, prior, areas, model, fit)
 
 
@@ -126,6 +128,24 @@ def _fitted(areas: Areas, regression: Regression, crude: float) -> tuple[Model, 
             break
         table, start = table.widened(areas.cells, rows, log_mass), fit.parameters
     return model, fit
+
+
+def _not_all_zero(model: Model, fit: Fit) -> None:
+    """Raise an error if the true counts of all areas can be 0. If all counts are 0, the mean rate has no positive lower
+    limit except by its prior, and the approximation of its posterior by normal distributions around the mode is wrong.
+    """
+    table = model.table
+    at_zero = np.where(table.low == 0, table.values[table.start[:-1]], 0.0)
+    if not (at_zero > 0).all():
+        return
+    gain = float((np.log(at_zero) + table.log_top - model.terms(fit.parameters).log_evidence).sum())
+    ratio = float(np.exp(min(gain, 0.0)))
+    if ratio > _ALL_ZERO:
+        raise ValueError(
+            "the released values are compatible with counts of 0 in all areas: their likelihood is then "
+            f"{ratio:.2g} of the likelihood at the mode, and must be at most {_ALL_ZERO:g}. Otherwise, the prior would "
+            "determine the posterior of the rates"
+        )
 
 
 def _areas(release: Release, regression: Regression) -> Areas:

@@ -126,7 +126,7 @@ def test_a_check_of_the_prior_detects_another_noise():
     good = FOUND.prior_check(rng=dpm.stream(6, "check"))
     assert good["p"].min() > 0.02
     data = DATA.assign(released=DATA["released"] + np.where(np.arange(40) % 2, 300, 0))
-    shifted = posterior(data.assign(released=data["released"] * 0 + 2.0), shape=(0.0, 0.1))
+    shifted = posterior(data.assign(released=data["released"] * 0 + 9.0), shape=(0.0, 0.1))
     bad = shifted.prior_check(rng=dpm.stream(7, "check"))
     assert bad.set_index("statistic").loc["standard deviation", "p"] < 0.02
 
@@ -336,6 +336,21 @@ def test_areas_without_exposure_or_measurement():
         ValueError, match="area 5: the exposure is 0, so the count must be 0, but the release excludes a count of 0"
     ):
         posterior(data)
+
+
+@pytest.mark.parametrize(("value", "refused"), [(8.0, True), (28.0, False)])
+def test_a_value_that_is_compatible_with_zero_is_refused(value, refused):
+    """Of one value y with Laplace noise of scale 2, the likelihood of the count 0 is exp(-y/2) of the largest one:
+    0.018 for 8, so it is more than 0.001 of the likelihood at the mode, and 8e-7 for 28, where the mode has a
+    likelihood above 0.01: a geometric distribution with mean 28 has the probability 1/(29 e) = 0.013 at its mean.
+    """
+    data = pd.DataFrame({"released": [value], "births": [100.0]}, index=["a"])
+    law = dpm.DiscreteLaplace(scale=2.0)
+    if refused:
+        with pytest.raises(ValueError, match="compatible with counts of 0 in all areas: their likelihood is then "):
+            posterior(data, law=law)
+    else:
+        assert posterior(data, law=law).rates["a"].mean() == pytest.approx(value / 100, rel=0.05)
 
 
 def test_two_areas_and_a_covariate():
