@@ -409,12 +409,11 @@ def _assumed(facts: sentences.Facts, found: _Found) -> list[str]:
     if facts["kind"] == "protected_rates":
         stated = (settings.get("family", "rates"), settings.get("covariates", []), settings.get("per"))
         lines += rules.model_sentences(*stated, settings["exposure"])
-    if settings.get("epsilon") is not None and not noise:
-        if facts["kind"] == "additive_counts":
-            lines.append(rules.assumed_of_tables(settings, _columns(facts)))
-        else:
-            change = f"sensitivity {settings.get('sensitivity', 2.0):.12g}"
-            lines += [f"The noise is that of epsilon = {settings['epsilon']:.12g} and {change}.", _DEFAULT]
+    if facts["kind"] == "additive_counts":
+        lines.append(rules.assumed_of_tables(settings, _columns(facts)))
+    elif settings.get("epsilon") is not None and not noise:
+        change = f"sensitivity {settings.get('sensitivity', 2.0):.12g}"
+        lines += [f"The noise is that of epsilon = {settings['epsilon']:.12g} and {change}.", _DEFAULT]
     elif not noise and (in_file := noise_in_file(facts["kind"], settings, _columns(facts))):
         lines += [in_file, *([_DEFAULT] if facts["kind"] == "noisy_counts" else [])]
     if bounds := facts["kind"] == "noisy_counts" and rules.limits_text(settings.get("bounds") or {}):

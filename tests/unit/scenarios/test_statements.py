@@ -833,7 +833,7 @@ def test_a_conflict_of_a_censored_sample_is_shown_first(shown):
 def test_the_coverage_that_is_stated_for_few_areas_was_measured(shown):
     table = pd.read_csv(Path(__file__).parents[3] / "docs/methods/rates.tsv", sep="\t", index_col="case")
     measured = table.loc["50 areas, noise", "rates, exact likelihood"]
-    Path("one.csv").write_text("name,value,births\nA,7,1000\n", encoding="utf-8")
+    Path("one.csv").write_text("name,value,births\nA,17,1000\n", encoding="utf-8")
     text = shown(
         kind="protected_rates", file="one.csv", exposure="births", noise={"law": "discrete_laplace", "scale": 1}
     )

@@ -75,18 +75,21 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return a sentence that states how the counts are assumed to have been released."""
-    return [_released(point["noise"]["scale"], point.get("noise_bound"), _algorithm(point))]
+    return [_released(f"{point['noise']['scale']:.12g}", point.get("noise_bound"), _algorithm(point))]
 
 
 def assumed_of_tables(settings: Mapping[str, Any], columns: Collection[str]) -> str:
-    """Return a sentence that states how the counts of a batch are assumed to have been released. The settings state
-    epsilon.
+    """Return a sentence that states how the counts of a batch are assumed to have been released. Epsilon is in the
+    settings or in a column of the file.
     """
     from dpmultinomial._mechanisms.laplace import default_support  # only a batch needs this import
 
-    bound = settings.get("support") or default_support(settings["epsilon"])
+    epsilon, bound = settings.get("epsilon"), settings.get("support")
     how = "the algorithm in the column algorithm" if "algorithm" in columns else _algorithm(settings)
-    return _released(1 / settings["epsilon"], bound, how)
+    if epsilon is None:
+        limit = str(bound) if bound else "50/epsilon (rounded up)"
+        return _released(f"1/epsilon (column epsilon) between -{limit} and {limit}", None, how)
+    return _released(f"{1 / epsilon:.12g}", bound or default_support(epsilon), how)
 
 
 def _algorithm(stated: Mapping[str, Any]) -> str:
@@ -94,9 +97,9 @@ def _algorithm(stated: Mapping[str, Any]) -> str:
     return f"algorithm {stated['algorithm']}{ties}"
 
 
-def _released(scale: float, bound: int | None, how: str) -> str:
+def _released(scale: str, bound: int | None, how: str) -> str:
     limits = f" between -{bound} and {bound}" if bound else ""
     return (
-        f"Discrete Laplace noise of scale {scale:.12g}{limits} was added to the total and to every count; {how} then "
+        f"Discrete Laplace noise of scale {scale}{limits} was added to the total and to every count; {how} then "
         "made the counts non-negative and consistent with the total."
     )

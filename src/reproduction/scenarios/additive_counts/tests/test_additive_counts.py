@@ -124,3 +124,11 @@ def test_a_batch_states_its_noise_for_the_total_and_for_the_counts(tmp_path):
     file.write_text("table,name,value,algorithm\nt,a,3,2\nt,b,5,2\n", encoding="utf-8")
     found = summary.summarise(made(tmp_path, file=str(file), epsilon=0.5))
     assert f"{stated}; the algorithm in the column algorithm {then}" in found.assumptions
+    file.write_text("table,name,value,epsilon\nt,a,3,0.5\nt,b,5,0.5\nu,a,1,2\n", encoding="utf-8")
+    for more, limit, how in (
+        ({"support": 40}, "40", "3 (ties: random)"),
+        ({"algorithm": "2"}, "50/epsilon (rounded up)", "2"),
+    ):
+        found = summary.summarise(made(tmp_path, file=str(file), **more))
+        noise = f"noise of scale 1/epsilon (column epsilon) between -{limit} and {limit} was added to the total and to"
+        assert f"Discrete Laplace {noise} every count; algorithm {how} {then}" in found.assumptions
