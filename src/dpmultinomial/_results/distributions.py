@@ -56,7 +56,7 @@ class Marginal(ABC):
 
         Parameters
         ----------
-        q : levels in [0, 1], any shape.
+        q : levels in [0, 1], any shape; strictly between 0 and 1 for a log odds ratio, whose range has no ends.
 
         Returns
         -------
@@ -65,12 +65,14 @@ class Marginal(ABC):
         Raises
         ------
         ValueError, TypeError
-            If a level is not a number in [0, 1].
+            If a level is not a number in this range.
         """
 
     @abstractmethod
     def cdf(self, x: ArrayLike) -> Array:
-        """Return P(quantity <= x), with the shape of `x`."""
+        """Return P(quantity <= x), with the shape of `x`. For a rate or share with a closed form, `x` must lie in [0,
+        1]; otherwise, ValueError is raised.
+        """
 
     @abstractmethod
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
@@ -157,6 +159,7 @@ class Marginal(ABC):
         return f"{self.type} {self.name}: {numbers}, {self.accuracy.status}"
 
 
+_AT_END = 1e-2  # fraction of the step of a grid; a maximum that is closer to the end of the grid is at the end
 _TIE = 1e-12  # tolerance for ties: probabilities that differ by less are equal
 
 
@@ -308,15 +311,32 @@ class Continuous(Marginal):
         size, rng = _checks.integer("size", size), _checks.generator(rng)
         return self.quantile(rng.random(size)) if self._draw is None else self._draw(size, rng)
 
-    def _highest(self) -> float:
+    def _highest(self) -> float | None:
+        """Return the highest maximum of the density at which it is finite, or None if the density is infinite at an end
+        of its range and has no interior maximum.
+        """
         lower, upper = self.quantile([1e-4, 1 - 1e-4])
         grid = np.linspace(lower, upper, 513)
-        position = int(np.argmax(self.pdf(grid)))
-        bounds = grid[max(position - 1, 0)], grid[min(position + 1, 512)]
+        height = self.pdf(grid)
+        position = int(np.argmax(height))
+        if position in (0, 512):
+            end = float(self.quantile(float(position > 0)))
+            with np.errstate(all="ignore"):
+                if height[position] <= float(self.pdf(end)) < np.inf:
+                    return end
+        inner = 1 + np.flatnonzero((height[1:-1] >= height[:-2]) & (height[1:-1] >= height[2:]))
+        if not len(inner):
+            return self._peak(grid[max(position - 1, 0)], grid[min(position + 1, 512)])
+        position = int(inner[np.argmax(height[inner])])
+        return self._peak(grid[position - 1], grid[position + 1])
+
+    def _peak(self, lower: float, upper: float) -> float | None:
+        """Return the maximum of the density between two points, or None if the density is highest at a point."""
         optimum = minimize_scalar(
-            lambda x: -float(self.pdf(x)), bounds=bounds, method="bounded", options={"xatol": 1e-10}
+            lambda x: -float(self.pdf(x)), bounds=(lower, upper), method="bounded", options={"xatol": 1e-10}
         )
-        return float(optimum.x)
+        inside = min(optimum.x - lower, upper - optimum.x) > _AT_END * (upper - lower)
+        return float(optimum.x) if inside else None
 
 
 class Draws(Marginal):

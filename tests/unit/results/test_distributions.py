@@ -2,12 +2,13 @@
 
 import contextlib
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import gammaln
-from scipy.stats import beta, binom
+from scipy.stats import beta, binom, gamma
 
 import dpmultinomial as dpm
 from dpmultinomial._accuracy import EXACT, Accuracy
@@ -742,3 +743,16 @@ def test_a_ratio_of_rates_with_a_noisy_total_has_no_finite_mean():
     assert np.isinf(row["mean"])
     assert np.isnan(row["error"])
     assert 0 < other["error"] < other["mean"] < 0.1
+
+
+@pytest.mark.parametrize(("shape", "mode"), [(0.5, None), (1.0, 0.0), (3.0, 2.0)])
+def test_the_mode_of_a_gamma_density(shape, mode):
+    """A gamma density with shape a >= 1 is highest at a - 1, and infinite at 0 for a < 1."""
+    frozen = gamma(shape)
+    law = SimpleNamespace(mean=frozen.mean, variance=frozen.var, pdf=frozen.pdf, cdf=frozen.cdf, quantile=frozen.ppf)
+    found = Continuous(law, name="g", type="rate", accuracy=EXACT)
+    if mode is None:
+        with pytest.raises(Unavailable, match="g has no mode"):
+            found.mode()
+    else:
+        assert found.mode() == pytest.approx(mode, abs=1e-6)
