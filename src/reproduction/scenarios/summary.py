@@ -319,11 +319,13 @@ def _sure(level: float | None, types: Collection[str]) -> list[str]:
     """
     if not level:
         return []
+    if not types:  # for example, all tables were rejected
+        return [f"No {sentences.as_stated(level)} confidence interval is stated."]
     explained = import_module(f"{__package__}.noisy_counts.without_prior").sentence
     value = "count or rate" if "rate" in types else "count"
     empty = f"If no {value} fits at this level, the interval contains only the nearest {value} (see {CONFIDENCE[2]})."
     rows = pd.DataFrame({"type": [*types], CONFIDENCE[0]: 0.0, CONFIDENCE[2]: ""})
-    return [explained(level, rows), *([empty] if types else [])]
+    return [explained(level, rows), empty]
 
 
 def by_point(points: Sequence[dict[str, Any]], texts: Sequence[Sequence[str]], each: str = "") -> list[str]:

@@ -559,3 +559,18 @@ def test_keys_of_a_grid_do_not_replace_columns_of_the_results(tmp_path):
     assert grid.columns.is_unique
     for upper, part in grid.groupby("bounds_upper"):
         pd.testing.assert_frame_equal(part.drop(columns="bounds_upper").reset_index(drop=True), rows(int(upper)))
+
+
+@pytest.mark.parametrize(
+    ("level", "types", "begins"),
+    [
+        (None, ["count"], []),
+        (0.9, [], ["No 90 % confidence interval is stated."]),
+        (0.9, ["count"], ["The 90 % confidence intervals need no prior: ", "If no count fits at this level, "]),
+    ],
+)
+def test_a_batch_without_confidence_intervals_says_so(level, types, begins):
+    """No table has an interval if all tables are rejected, so no reason within a table is stated."""
+    said = summary._sure(level, types)
+    assert len(said) == len(begins)
+    assert all(text.startswith(begin) for text, begin in zip(said, begins, strict=True))
