@@ -227,7 +227,10 @@ def test_ranks_on_which_all_draws_agree_state_a_bound():
     unseen = 1 - 0.05 ** (1 / DRAWS)
     assert rows.loc["r: 2", "mean"] == 3.0
     assert rows.loc["r: 2", "error"] == pytest.approx(2 * unseen)
-    p = rows.loc["r: P(2 in top 3)"]
+    p = rows.loc["r: P(2 in top 3)"]  # certain for three ranked counts
+    assert (p["mean"], p["error"]) == (1.0, 0.0)
+    two = found.ask({"r": {"rank": {"of": ["2", "3", "4"], "top": 2}}}, rng=dpm.stream(1, "ranks"))
+    p = two.set_index("quantity").loc["r: P(3 in top 2)"]
     assert (p["mean"], p["error"]) == (1.0, pytest.approx(unseen))
     other = rows.loc["r: 3"]
     assert other["error"] == pytest.approx(other["sd"] / DRAWS**0.5)

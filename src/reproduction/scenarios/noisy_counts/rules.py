@@ -659,15 +659,15 @@ def _tree(tree: Mapping[str, Any]) -> list[str]:
 
 
 def _least_squares(noise: Mapping[str, Any]) -> str:
-    """Return a sentence about the least-squares estimates of a tree, followed by sentences about the published values
-    for which these estimates are only approximate.
-    """
+    """Return sentences about the least-squares estimates of a tree and the values for which they are approximate."""
     laws = noise.get("laws", [noise])
     fixed = {key for law in laws if law.get("law") == "exact" or "fixed" in law for key in law}
     random = [law for law in laws if law.get("law") != "exact" and "fixed" not in law]
     keys = {key for law in random for key in law} | {law.get("law") for law in random}
     texts = {
-        "fixed": "Values that were rounded or clipped without noise are not used." if fixed & _CERTAIN else "",
+        "fixed": "Values that were rounded or clipped without noise are not used."
+        if fixed & {"rounded", "clipped", "fixed"}
+        else "",
         "rounded": "Rounding errors of noisy values are treated as independent and uniform.",
         "clipped": "Clipped noisy values are used as if they had not been clipped, so the estimates can be biased.",
         "threshold": "Withheld noisy values are not used, so the estimates can be biased.",
@@ -675,9 +675,6 @@ def _least_squares(noise: Mapping[str, Any]) -> str:
         "table": "The standard deviations use the largest variance in the table of probabilities.",
     }
     return " ".join([LEAST_SQUARES, *(text for key, text in texts.items() if text and key in {"fixed", *keys})])
-
-
-_CERTAIN = {"rounded", "clipped", "fixed"}  # keys of changes that are not random if there is no noise
 
 
 def _counts_were(size: int) -> str:
