@@ -18,7 +18,7 @@ from dpmultinomial._seeding import stream
 from reproduction import command, kind
 from reproduction.config import config, scenario_settings
 from reproduction.scenarios import making, page, sentences, summary
-from reproduction.scenarios.noisy_counts import rules, without_prior
+from reproduction.scenarios.noisy_counts import rules
 
 NOISY = {"met": 12.3, "not_met": -4.1, "failed": 44.2}
 EXAMPLE = {
@@ -778,28 +778,6 @@ def test_a_prior_has_its_numbers_without_a_decimal_point(tmp_path):
     assert "Prior: negative binomial (mean 50, shape 1.5) (given" in told(tmp_path, counts={"a": 7}, prior=prior)
 
 
-@pytest.mark.parametrize(
-    ("size", "start"), [(23, "The true count of n22 is "), (24, "q: the total count of n0 and n1 is ")]
-)
-def test_the_headline_of_more_than_24_rows_is_the_first_answer(size, start):
-    """Check tables of 24 and 25 rows, of which one is the answer to a question."""
-    numbers = {"released": np.nan, "sd": 1.0, "level": 0.95, "status": "exact", "error": 0.0}
-    listed = [
-        {"quantity": f"n{i}", "type": "count", "mean": 10.0 + i, "lower": 5.0, "upper": 40.0} for i in range(size)
-    ]
-    listed.append({"quantity": "q", "type": "question", "mean": 21.0, "lower": 15.0, "upper": 27.0})
-    facts = {"kind": "noisy_counts", "settings": {"questions": {"q": {"sum": ["n0", "n1"]}}}}
-    point = {"noise": {"law": "laplace", "scale": 2.0}}
-    assert sentences.headline(pd.DataFrame([numbers | one for one in listed]), facts, point).startswith(start)
-
-
-@pytest.mark.parametrize("size", [12, 13])
-def test_a_prior_lists_up_to_twelve_concentrations(size):
-    text = sentences.prior_text({"law": "Dirichlet", "concentration": [float(i) for i in range(1, size + 1)]})
-    listed = ", ".join(map(str, range(1, 13))) + (", .. (13 values)" if size == 13 else "")
-    assert text == f"Dirichlet on the rates, with concentration {listed}"
-
-
 def test_a_question_about_rates_states_the_sampling_and_its_rates(tmp_path):
     """Questions about rates have the assumption of rates, even if the table contains only counts."""
     part = {"share": {"of": ["a"], "among": ["a", "b"]}}
@@ -816,16 +794,6 @@ def test_rounding_changes_a_count(tmp_path):
     noise = {"law": "random_rounding", "base": 3, "threshold": 6}
     text = told(tmp_path, counts={"a": 12, "b": None}, noise=noise)
     assert "Each count was changed by random rounding to a multiple of 3, then suppression of values below 6, " in text
-
-
-@pytest.mark.parametrize(("beyond", "told"), [(10.0, False), (10.4, True)])
-def test_intervals_differ_by_more_than_half_a_width(beyond, told):
-    """Check a credible interval of width 20 that begins 10 or 10.4 below the confidence interval."""
-    release = Release([50.0], names=["a"], mechanism=DiscreteLaplace(scale=2.0))
-    low, high = confidence(release).counts.interval(0.95).to_numpy()[0]
-    rows = pd.DataFrame({"quantity": ["a"], "type": "count", "lower": low - beyond, "upper": low - beyond + 20})
-    assert abs(high - rows["upper"][0]) <= 10
-    assert (without_prior.differing(rows, release, 0.95) != "") is told
 
 
 def test_tables_without_rates_are_rejected_if_rates_are_asked_for(tmp_path, summed_up):

@@ -12,10 +12,12 @@ import pytest
 import yaml
 
 import dpmultinomial as dpm
+from dpmultinomial import DiscreteLaplace, Release, confidence
 from dpmultinomial._releases import room
 from reproduction import command, kind
 from reproduction.config import scenario_settings
-from reproduction.scenarios import making, page
+from reproduction.scenarios import making, page, sentences
+from reproduction.scenarios.noisy_counts import without_prior
 from reproduction.scenarios.summary import summarise
 
 TREE = """name,value,parent,level,sigma
@@ -387,3 +389,35 @@ def test_results_without_a_confidence_interval_state_the_reason(tmp_path, monkey
         "No 90 % confidence interval is stated: every count was measured several times or has no interval with an "
         "upper limit."
     )
+
+
+@pytest.mark.parametrize(
+    ("size", "start"), [(23, "The true count of n22 is "), (24, "q: the total count of n0 and n1 is ")]
+)
+def test_the_headline_of_more_than_24_rows_is_the_first_answer(size, start):
+    """Check tables of 24 and 25 rows, of which one is the answer to a question."""
+    numbers = {"released": np.nan, "sd": 1.0, "level": 0.95, "status": "exact", "error": 0.0}
+    listed = [
+        {"quantity": f"n{i}", "type": "count", "mean": 10.0 + i, "lower": 5.0, "upper": 40.0} for i in range(size)
+    ]
+    listed.append({"quantity": "q", "type": "question", "mean": 21.0, "lower": 15.0, "upper": 27.0})
+    facts = {"kind": "noisy_counts", "settings": {"questions": {"q": {"sum": ["n0", "n1"]}}}}
+    point = {"noise": {"law": "laplace", "scale": 2.0}}
+    assert sentences.headline(pd.DataFrame([numbers | one for one in listed]), facts, point).startswith(start)
+
+
+@pytest.mark.parametrize("size", [12, 13])
+def test_a_prior_lists_up_to_twelve_concentrations(size):
+    text = sentences.prior_text({"law": "Dirichlet", "concentration": [float(i) for i in range(1, size + 1)]})
+    listed = ", ".join(map(str, range(1, 13))) + (", .. (13 values)" if size == 13 else "")
+    assert text == f"Dirichlet on the rates, with concentration {listed}"
+
+
+@pytest.mark.parametrize(("beyond", "told"), [(10.0, False), (10.4, True)])
+def test_intervals_differ_by_more_than_half_a_width(beyond, told):
+    """Check a credible interval of width 20 that begins 10 or 10.4 below the confidence interval."""
+    release = Release([50.0], names=["a"], mechanism=DiscreteLaplace(scale=2.0))
+    low, high = confidence(release).counts.interval(0.95).to_numpy()[0]
+    rows = pd.DataFrame({"quantity": ["a"], "type": "count", "lower": low - beyond, "upper": low - beyond + 20})
+    assert abs(high - rows["upper"][0]) <= 10
+    assert (without_prior.differing(rows, release, 0.95) != "") is told
