@@ -2,7 +2,6 @@
 assumptions, and the confidence intervals.
 """
 
-import re
 from itertools import product
 from math import exp, lgamma
 
@@ -763,21 +762,6 @@ def test_a_released_value_below_the_limit_of_withheld_values_is_rejected(tmp_pat
         assert [line.state for line in found.lines if "below 8, the limit of withheld values" in line.state] != []
 
 
-def test_bounds_of_counts_with_a_total_and_one_sided_limits_are_stated(tmp_path):
-    """The 2.5 % quantile of a rate is above 0: a rate is below the upper limit with a probability of 97.5 %."""
-    text = told(tmp_path, counts={"a": 5, "b": 30}, total=31, bounds={"upper": 30})
-    assert "Every true count is between 0 and 30, by the stated bounds." in text
-    text = told(tmp_path, counts={"a": 0, "b": 30}, total=30, noise="exact")
-    assert re.search(r"underlying rate of a is below \S+ % with probability at least 95 %", text)
-    text = told(tmp_path, counts={"a": 10, "b": 20}, total=31)
-    assert re.search(r"rate of a is between \S+ % and \S+ % with probability 95 %", text)
-
-
-def test_a_prior_has_its_numbers_without_a_decimal_point(tmp_path):
-    prior = {"law": "negative_binomial", "mean": 50.0, "shape": 1.5}
-    assert "Prior: negative binomial (mean 50, shape 1.5) (given" in told(tmp_path, counts={"a": 7}, prior=prior)
-
-
 def test_a_question_about_rates_states_the_sampling_and_its_rates(tmp_path):
     """Questions about rates have the assumption of rates, even if the table contains only counts."""
     part = {"share": {"of": ["a"], "among": ["a", "b"]}}
@@ -788,12 +772,6 @@ def test_a_question_about_rates_states_the_sampling_and_its_rates(tmp_path):
     text = told(tmp_path, questions={"s": part}, **stated)
     assert rules.SAMPLED not in text
     assert "s: the share of a among a and b is between " in text
-
-
-def test_rounding_changes_a_count(tmp_path):
-    noise = {"law": "random_rounding", "base": 3, "threshold": 6}
-    text = told(tmp_path, counts={"a": 12, "b": None}, noise=noise)
-    assert "Each count was changed by random rounding to a multiple of 3, then suppression of values below 6, " in text
 
 
 def test_tables_without_rates_are_rejected_if_rates_are_asked_for(tmp_path, summed_up):

@@ -16,8 +16,8 @@ from dpmultinomial import DiscreteLaplace, Release, confidence
 from dpmultinomial._releases import room
 from reproduction import command, kind
 from reproduction.config import scenario_settings
-from reproduction.scenarios import making, page, sentences
-from reproduction.scenarios.noisy_counts import without_prior
+from reproduction.scenarios import making, page, sentences, summary
+from reproduction.scenarios.noisy_counts import rules, without_prior
 from reproduction.scenarios.summary import summarise
 
 TREE = """name,value,parent,level,sigma
@@ -421,3 +421,79 @@ def test_intervals_differ_by_more_than_half_a_width(beyond, told):
     rows = pd.DataFrame({"quantity": ["a"], "type": "count", "lower": low - beyond, "upper": low - beyond + 20})
     assert abs(high - rows["upper"][0]) <= 10
     assert (without_prior.differing(rows, release, 0.95) != "") is told
+
+
+def told(tmp_path, **settings):
+    """Return the summary of a scenario as text, followed by the sentences of its page."""
+    plain = {"kind": "noisy_counts", "noise": {"law": "laplace", "scale": 2.0}, **settings}
+    files = making.files("told", tmp_path)
+    making.part(scenario_settings.single("told", plain, kind.discover()), files, root_seed=1)
+    return "\n".join([summary.as_text(files), *summary.summarise(files).sentences])
+
+
+def test_bounds_of_counts_with_a_total_and_one_sided_limits_are_stated(tmp_path):
+    """The 2.5 % quantile of a rate is above 0: a rate is below the upper limit with a probability of 97.5 %."""
+    text = told(tmp_path, counts={"a": 5, "b": 30}, total=31, bounds={"upper": 30})
+    assert "Every true count is between 0 and 30, by the stated bounds." in text
+    text = told(tmp_path, counts={"a": 0, "b": 30}, total=30, noise="exact")
+    assert re.search(r"underlying rate of a is below \S+ % with probability at least 95 %", text)
+    text = told(tmp_path, counts={"a": 10, "b": 20}, total=31)
+    assert re.search(r"rate of a is between \S+ % and \S+ % with probability 95 %", text)
+
+
+def test_a_prior_has_its_numbers_without_a_decimal_point(tmp_path):
+    prior = {"law": "negative_binomial", "mean": 50.0, "shape": 1.5}
+    assert "Prior: negative binomial (mean 50, shape 1.5) (given" in told(tmp_path, counts={"a": 7}, prior=prior)
+
+
+def test_rounding_changes_a_count(tmp_path):
+    noise = {"law": "random_rounding", "base": 3, "threshold": 6}
+    text = told(tmp_path, counts={"a": 12, "b": None}, noise=noise)
+    assert "Each count was changed by random rounding to a multiple of 3, then suppression of values below 6, " in text
+
+
+def chain(size):
+    """Return the columns of a file that describes a tree with a single path of `size` nodes below the root."""
+    names = [str(i) for i in range(size + 1)]
+    return {"name": names, "parent": ["", *names[:-1]]}
+
+
+def test_the_distance_to_the_root_is_limited():
+    from dpmultinomial._files.table_columns import DEEPEST
+
+    for columns in (chain(DEEPEST - 1), {key: part[::-1] for key, part in chain(DEEPEST - 1).items()}):
+        assert rules.depths(columns) == {str(i): i for i in range(DEEPEST)}
+    for columns in (chain(DEEPEST), {key: part[::-1] for key, part in chain(DEEPEST).items()}):
+        with pytest.raises(ValueError, match=f"the depth of '{DEEPEST}' must be < {DEEPEST}, got at lea"):
+            rules.depths(columns)
+
+
+@pytest.mark.parametrize(
+    ("names", "parents", "words"),
+    [
+        ("ab", ["", "b"], r"the ancestors of 'b' contain a cycle \(b -> b\)"),
+        ("abc", ["", "c", "b"], "the ancestors of 'b' contain a cycle"),
+        ("ab", ["", ""], "got 2: 'a', 'b'"),
+        ("abcd", ["", "", "", ""], "got 4: 'a', 'b', 'c'$"),
+        ("ab", ["b", "a"], "got none"),
+        ("aba", ["", "a", "b"], "'a' has two parents, 'b' and none"),
+        ("abb", ["", "a", ""], "'b' has two parents, none and 'a'"),
+        ("ab", ["", "x"], "the parent of 'b' is 'x'"),
+    ],
+)
+def test_parents_that_are_no_tree(names, parents, words):
+    with pytest.raises(ValueError, match=words):
+        rules.depths({"name": list(names), "parent": parents})
+
+
+def test_levels_are_named_once_in_the_order_of_their_distance():
+    columns = {"name": list("cab"), "parent": ["b", "", "a"]}
+    assert rules.levels(columns) is None
+    assert rules.levels({**columns, "level": ["z", "x", "y"]}) == ["x", "y", "z"]
+    with pytest.raises(ValueError, match=r"'c' has level '', but another node at the same depth \(2\) has level ''"):
+        rules.levels({**columns, "level": ["", "x", "y"]})
+    with pytest.raises(ValueError, match="must have different names, got x, y, x"):
+        rules.levels({**columns, "level": ["x", "x", "y"]})
+    assert rules.is_tree(columns)
+    assert not rules.is_tree({"name": ["a"]})
+    assert not rules.is_tree(None)
