@@ -17,6 +17,7 @@ from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.release import Release
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._posteriors.published import counts_with_total, tied_windows
 from dpmultinomial._results.posterior import Posterior
 from dpmultinomial._seeding import stream
 from reproduction.scenarios import standard
@@ -58,6 +59,26 @@ def test_many_counts_have_the_law_of_few(k, total, noise, prior, monkeypatch):
     own, other = (standard.noise_part(f, some) for f in (found, plain))
     assert own == pytest.approx(other, abs=1e-10)
     assert len(own) == k + 3
+
+
+@pytest.mark.parametrize("shared", [3, 1000])
+def test_the_part_of_the_noise_in_the_variance_of_a_rate(shared, monkeypatch):
+    """Check rates that are computed in one pass and one by one. Given the count n of six with the total 30, a rate is
+    Beta(n + 1/2, 32.5 - n), with the mean m = (n + 1/2)/33 and the variance m (1 - m)/34.
+    """
+    monkeypatch.setattr(tied_windows, "SHARED", shared)
+    names = ("a", "b", "c", "d", "e", "f")
+    values = dict(zip(names, [9, 2, -1, 4, 12, 0], strict=True))
+    found = counts_with_total.posterior(values, total=30, noise=dpm.DiscreteLaplace(scale=2.0))
+    assert found.rates.in_one_pass == (shared == 3)
+    parts = standard.noise_part(found, ())
+    assert list(parts) == list(names)
+    for name in names:
+        law = found.counts[name]
+        mean = (law.values + 0.5) / 33
+        between = law.probabilities @ (mean - law.probabilities @ mean) ** 2
+        within = law.probabilities @ (mean * (1 - mean)) / 34
+        assert parts[name] == pytest.approx(between / (between + within), rel=1e-9)
 
 
 def test_shares_among_some_of_many_are_drawn_from_their_law():

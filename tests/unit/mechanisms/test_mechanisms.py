@@ -69,6 +69,16 @@ def test_a_swap_draws_tables_and_records():
         dpm.Swap(rate=1.0)
 
 
+def test_moments_of_a_dirichlet_release_by_hand():
+    """Check Dirichlet(3, 1, 2): the shares are Beta(3, 3), Beta(1, 5) and Beta(2, 4). Under Dirichlet(4, 1, 1), the
+    divergence from (1, 0, 0) is -log of the first share, whose variance is psi'(4) - psi'(6) = 1/16 + 1/25.
+    """
+    law = dpm.Dirichlet(r=1.0, alpha=1.0)
+    assert law.mean([2, 0, 1]) == pytest.approx([1 / 2, 1 / 6, 1 / 3], rel=1e-12)
+    assert law.variance([2, 0, 1]) == pytest.approx([1 / 28, 5 / 252, 2 / 63], rel=1e-12)
+    assert law.kl_variance([3, 0, 0]) == pytest.approx(1 / 16 + 1 / 25, rel=1e-12)
+
+
 def test_a_dirichlet_release_costs_its_exact_divergence():
     law = dpm.Dirichlet(r=0.2, alpha=1.5)
     cost = law.cost(orders=(2.0, 3.0, 500.0))

@@ -411,6 +411,19 @@ def test_the_distance_of_two_distributions_of_a_cell_by_hand():
     assert unknown_rate._apart(fine, coarse, 1.0, 4.0) == pytest.approx(max(0.1, 0.1 / 6 / variance**0.5), rel=1e-12)
 
 
+def test_the_distance_of_two_means_is_in_standard_deviations_of_the_share():
+    """Check the count 20 with probability 1/10 or 0, and otherwise 0. Given the count, the share is a beta variable
+    with the parameters 1/2 or 41/2, and 22 minus that. Its variance is the mean of the variances 21.5 x 0.5/(22^2 23)
+    and 20.5 x 1.5/(22^2 23), plus the variance 0.09 (20/22)^2 of the two means.
+    """
+    fine, coarse = np.zeros(21), np.zeros(21)
+    fine[[0, 20]], coarse[0] = (0.9, 0.1), 1.0
+    within = (0.9 * 21.5 * 0.5 + 0.1 * 20.5 * 1.5) / (22**2 * 23)
+    expected = 2 / 22 / (within + 0.09 * (20 / 22) ** 2) ** 0.5
+    assert expected > 0.1  # the largest difference of the distribution functions
+    assert unknown_rate._apart(fine, coarse, 0.5, 2.0) == pytest.approx(expected, rel=1e-12)
+
+
 WEIGHTED = swapped_table.Weighted(
     np.array([[0.1, 0.9], [0.3, 0.7], [0.5, 0.5]]), np.zeros((3, 2), dtype=int), np.array([0.5, 0.25, 0.25])
 )
