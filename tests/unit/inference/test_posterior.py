@@ -81,6 +81,28 @@ def test_the_part_of_the_noise_in_the_variance_of_a_rate(shared, monkeypatch):
         assert parts[name] == pytest.approx(between / (between + within), rel=1e-9)
 
 
+def test_the_part_of_the_noise_in_the_variance_of_a_rate_among_two_by_enumeration():
+    """Check all counts (s, t, u) with the sum 8, under Jeffreys' prior. Given the counts, the rate of the first among
+    the first two is Beta(s + 1/2, t + 1/2), with the mean m and the variance m (1 - m)/(s + t + 2).
+    """
+    released, every = np.array([5, 1, 3]), [(s, t, 8 - s - t) for s in range(9) for t in range(9 - s)]
+    counts = np.array(every, dtype=float)
+    logs = (gammaln(counts + 0.5) - gammaln(counts + 1) - np.abs(counts - released) / 2).sum(axis=1)
+    weights = np.exp(logs) / np.exp(logs).sum()
+    size = counts[:, 0] + counts[:, 1] + 1
+    mean = (counts[:, 0] + 0.5) / size
+    between, within = weights @ (mean - weights @ mean) ** 2, weights @ (mean * (1 - mean) / (size + 1))
+    law = dpm.DiscreteLaplace(scale=2.0)
+    found = counts_with_total.posterior(dict(zip("abc", released, strict=True)), total=8, noise=law)
+    parts = standard.noise_part(found, ("a", "b"))
+    assert len(parts) == 5
+    (label,) = (name for name in parts if name.startswith("a among"))
+    assert parts[label] == pytest.approx(between / (between + within), rel=1e-9)
+    alone = (counts[:, 0] + 0.5) / 9.5
+    between, within = weights @ (alone - weights @ alone) ** 2, weights @ (alone * (1 - alone)) / 10.5
+    assert parts["a"] == pytest.approx(between / (between + within), rel=1e-9)
+
+
 def test_shares_among_some_of_many_are_drawn_from_their_law():
     found = posterior(released(64, 500))
     some = found.shares.among("1", "2")
