@@ -190,8 +190,12 @@ def _expensive(tree: Tree, sites: NDArray[Any], tilts: Array, drop: float) -> in
     """Return a node for which the convolutions of adjacent pairs of its children have too many terms for a fit, or -1
     if there is no such node.
 
-    Only pairs of two leaves are counted, with the windows of their likelihoods under the tilt.
+    Only pairs of two leaves are counted, with the windows of their likelihoods under the tilt. A count is at most the
+    upper bound on every count above it.
     """
+    upper = sites["upper"].copy()
+    for start, end in _layers(tree)[::-1][1:]:
+        upper[start:end] = np.minimum(upper[start:end], upper[tree.above[start:end]])
     own = tilts[np.maximum(tree.above, 0)]
     fall, centre = -np.log(drop), np.maximum(sites["centre"], sites["lower"])
     left, right = np.zeros(len(sites)), np.zeros(len(sites))
@@ -201,7 +205,7 @@ def _expensive(tree: Tree, sites: NDArray[Any], tilts: Array, drop: float) -> in
     left[tents] = fall / (sites["absolute"] + own)[tents]
     right[tents] = fall / (sites["absolute"] - own)[tents]
     left[curves] = right[curves] = np.sqrt(fall / sites["square"][curves])
-    width = np.minimum(left, centre - sites["lower"]) + np.minimum(right, np.maximum(sites["upper"] - centre, 0.0))
+    width = np.minimum(left, centre - sites["lower"]) + np.minimum(right, np.maximum(upper - centre, 0.0))
     for row in np.flatnonzero(tree.count > 1).tolist():
         first = int(tree.first[row])
         pair = width[first : first + int(tree.count[row])]

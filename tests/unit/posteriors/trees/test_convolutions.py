@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.special import betaln
+from scipy.special import betaln, gammaln, logsumexp
 
 import dpmultinomial as dpm
 from dpmultinomial._posteriors.trees import _solver, _tree_law
@@ -383,6 +383,57 @@ def test_sums_of_two_leaves_under_laplace_noise(scale, node):
     tree = Tree([-1, 0, 0])
     sites = Measurements(tree, [1, 2], [1e6, 1e6], dpm.Laplace(scale=scale)).weigh()[0]
     assert _solver._expensive(tree, sites, np.zeros(len(sites)), 1e-20) == node
+
+
+def test_no_sum_of_two_leaves_has_more_terms_than_the_count_above_allows():
+    """Under a tilt of 1/2 - 1e-5, the tail of noise of scale 2 has 46/1e-5 counts. The counts are at most 420, the
+    count of the root, so a sum of two of them has at most 420^2 terms.
+    """
+    tree = Tree([-1, 0, 0, 1, 1])
+    laws = [dpm.Exact(), *[dpm.Laplace(scale=2.0)] * 2]
+    tilts = np.full(5, 0.5 - 1e-5)
+    free = Measurements(tree, [3, 4], [145.0, 83.0], dpm.Laplace(scale=2.0)).weigh()[0]
+    known = Measurements(tree, [0, 3, 4], [420.0, 145.0, 83.0], laws).weigh()[0]
+    assert _solver._expensive(tree, free, tilts, 1e-20) == tree.place[1]
+    assert _solver._expensive(tree, known, tilts, 1e-20) == -1
+
+
+def test_concentrations_below_a_known_root_maximise_the_evidence():
+    """The evidence of a tree with a known root, by sums over all counts. The search stops if a step gains less than
+    0.02 in the log of the evidence times the prior (normal, standard deviation 2, of both log concentrations).
+    """
+    released = {"t": 420, "n": 200, "s": 204, "n1": 145, "n2": 83, "s1": 100, "s2": 91}
+    parents = dict(zip(released, (None, "t", "t", "n", "n", "s", "s"), strict=True))
+    b = {"n": 40.0, "s": 40.0, "n1": 2.1, "n2": 2.1, "s1": 2.1, "s2": 2.1}
+    laws = [dpm.Exact(), *(dpm.DiscreteLaplace(scale=scale) for scale in b.values())]
+    release = dpm.Release(released, mechanism=laws, parents=parents)
+    found = np.log(list(dpm.posterior(release).facts["concentrations"].values()))
+
+    def noise(name, counts):
+        return -np.abs(released[name] - counts) / b[name] + np.log(np.tanh(0.5 / b[name]))
+
+    def split(n, total, a):
+        ways = gammaln(total + 1) - gammaln(n + 1) - gammaln(total - n + 1)
+        return (
+            ways
+            + gammaln(2 * a)
+            - gammaln(total + 2 * a)
+            + sum(gammaln(x + a) for x in (n, total - n))
+            - 2 * gammaln(a)
+        )
+
+    def goal(logs):
+        upper, lower = np.exp(logs)
+        n, sums = np.arange(421), {}
+        for one, two in (("n1", "n2"), ("s1", "s2")):
+            terms = [split(n[: m + 1], m, lower) + noise(one, n[: m + 1]) + noise(two, m - n[: m + 1]) for m in n]
+            sums[one] = np.array([logsumexp(row) for row in terms])
+        whole = split(n, 420, upper) + noise("n", n) + noise("s", 420 - n) + sums["n1"] + sums["s1"][::-1]
+        return logsumexp(whole) - float((logs**2).sum()) / 8
+
+    around = [goal(np.log(point)) for point in ((1.0, 1.0), (4.0, 5.0), (6.3, 6.9), (9.0, 10.0))]
+    assert max(around) - 0.02 < goal(found) < max(around) + 0.02
+    assert goal(found) > around[0] + 1.5
 
 
 def test_a_star_with_too_many_counts_in_words():
