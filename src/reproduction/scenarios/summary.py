@@ -351,14 +351,17 @@ def by_point(points: Sequence[dict[str, Any]], texts: Sequence[Sequence[str]], e
 
 
 def _unit(facts: sentences.Facts) -> dict[str, Any]:
-    """Return the unit of the rates in a batch, as entries of the metadata. The result is empty if the rates are
-    probabilities.
+    """Return the unit of the rates in a batch, and the column with the exposures, as entries of the metadata. There is
+    no unit if the rates are probabilities.
     """
     settings = facts["settings"]
-    if facts["kind"] != "protected_rates" or settings.get("family") == "shares":
+    if facts["kind"] != "protected_rates":
         return {}
+    exposure = {"exposure_column": settings["exposure"]}
+    if settings.get("family") == "shares":
+        return exposure
     rules = import_module(f"{__package__}.{facts['kind']}.rules")
-    return {"rate_unit": rules.unit(settings["per"], settings["exposure"]), "exposure_column": settings["exposure"]}
+    return {"rate_unit": rules.unit(settings["per"], settings["exposure"]), **exposure}
 
 
 def noise_in_file(kind: str, settings: Mapping[str, Any], columns: Collection[str]) -> str:

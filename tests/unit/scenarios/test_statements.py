@@ -505,6 +505,7 @@ def test_naive_rates_and_batches_have_the_unit_of_the_rates(shown, family):
     further = {"file": "further.csv", "covariates": ["births"], "exposure": "persons"}
     assert f"\n{with_covariates}\n" in shown(**{**settings, **further})
     assert ("%" in line(text, "t ")) == (family == "shares")
+    assert line(text, "t ")[:5] == ["t", "k0", "underlying", "rate", "9"]  # the released count
     assert ("Given its rate, a count is Poisson; rates are per 100,000 births." in text) == (family == "rates")
     assert "An interval contains the underlying rate with the stated probability on average over areas, and not" in text
     assert "The numbers of 1 table are approximate (see the column error).\n" in text
