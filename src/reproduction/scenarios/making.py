@@ -183,7 +183,7 @@ def head(scenario: Scenario) -> dict[str, Any]:
         "about": scenario.kind.about,
         "form": scenario.form,
         "release": scenario.release,
-        "settings": dict(scenario.settings),
+        "settings": _valid_settings(scenario),
         **_read_as(scenario),
         "versions": {
             "dpmultinomial": __version__,
@@ -192,6 +192,12 @@ def head(scenario: Scenario) -> dict[str, Any]:
             "scipy": scipy.__version__,
         },
     }
+
+
+def _valid_settings(scenario: Scenario) -> dict[str, Any]:
+    """Return the settings of a scenario. For a release, omit the defaults of keys whose values are in its record."""
+    recorded = scenario.kind.stated if scenario.release else ()
+    return {key: value for key, value in scenario.settings.items() if key not in recorded}
 
 
 def _read_as(scenario: Scenario) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 are compared with single cases.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,6 +46,17 @@ def test_rows_are_the_posterior_and_the_total(tmp_path):
     assert "Discrete Laplace noise of scale 2 between -100 and 100 was added" in said[1]
     assert "algorithm 3 (ties: random) then" in said[1]
     assert said[-1].startswith("Privacy cost of the release: epsilon = 1, delta = ")
+
+
+def test_metadata_of_a_release_contain_no_default_of_a_recorded_setting():
+    """The default algorithm is 3, but the record of a release can state another algorithm."""
+    settings = {"kind": "additive_counts", "released": [1, 2], "epsilon": 1.0}
+    stated = scenario_settings.single("mine", settings, kind.discover())
+    assert making.head(stated)["settings"] == stated.settings
+    assert stated.settings["algorithm"] == "3"
+    of_release = {"release": "two", "algorithm": "3", "ties": "random", "prior": "flat", "level": 0.95}
+    released = replace(stated, release="releases/two/1", settings=of_release)
+    assert making.head(released)["settings"] == {"release": "two", "prior": "flat", "level": 0.95}
 
 
 def test_the_cost_of_bounded_noise_has_a_delta(tmp_path):
