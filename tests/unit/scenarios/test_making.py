@@ -693,6 +693,13 @@ RATES = {"noise": {"law": "laplace", "scale": 2.0}, "exposure": "births", "covar
         ("protected_rates", RATES, {"family": "shares"}, None, ""),
         ("protected_rates", RATES, {"family": "shares", "per": 2}, ".per", "must be omitted for shares, got 2"),
         ("protected_rates", RATES, {"noise": "laplace"}, ".noise", "scale"),
+        (
+            "protected_rates",
+            RATES,
+            {"noise": "random_rounding"},
+            ".noise",
+            "'random_rounding' requires the base: write",
+        ),
     ],
 )
 def test_a_mistake_of_each_kind_is_told_under_its_key(name, settings, change, key, words):
@@ -712,6 +719,14 @@ def test_a_batch_states_a_parameter_in_its_settings_or_in_a_column(name, setting
     assert not dict(RULES[name].mistakes(left, {"value": (), column: ()}, True))
     assert list(dict(RULES[name].mistakes(left, {"value": ()}, True))) == [key]
     assert list(dict(RULES[name].mistakes(left, None, True))) == [key]
+
+
+def test_a_batch_of_swapped_tables_has_one_concentration():
+    rules, columns = RULES["swapped_table"], {"value": ()}
+    settings = {"rate": 0.1, "file": "many.csv", "prior": [1.0, 2.0, 1.0, 2.0]}
+    assert dict(rules.mistakes(settings, columns, True)) == {".prior": "must be one number for a batch, got 4 numbers"}
+    assert not dict(rules.mistakes(settings | {"prior": 0.5}, columns, True))
+    assert not dict(rules.mistakes(settings, columns, False))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from ..noisy_counts.rules import law_mistakes, noise_sentence
 
 Columns = Mapping[str, Sequence[str]] | None
 SCALES = ("scale", "sd", "sigma", "variance")
+_PARAMETERS = {"random_rounding": "base", "table": "file"}  # of distributions that have no scale
 
 
 def numbers(settings: Mapping[str, Any]) -> dict[str, list[float]]:
@@ -50,6 +51,10 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
         )
     if settings["family"] == "shares" and settings["per"] != 1:
         yield ".per", f"must be omitted for shares, got {settings['per']!r}: shares are fractions of persons"
+    if (law := str(settings["noise"])) in _PARAMETERS:
+        key = _PARAMETERS[law]
+        yield ".noise", f"{law!r} requires the {key}: write noise: {{law: {law}, {key}: ..}} in a configuration file"
+        return
     stated = settings["noise"] if isinstance(settings["noise"], Mapping) else {"law": settings["noise"]}
     if wrong := list(law_mistakes(".noise", stated, by_row)):
         yield from wrong

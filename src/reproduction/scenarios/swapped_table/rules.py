@@ -34,6 +34,8 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
             yield f".{key}", "is allowed only for a release of swapped records"
     if "rate" not in settings and not (batch and columns is not None and "rate" in columns):
         yield ".rate", "is missing: state the swap rate of the table"
+    if batch and isinstance(settings["prior"], list):
+        yield ".prior", f"must be one number for a batch, got {len(settings['prior'])} numbers"
     if batch or columns is not None:
         return
     all_tables = tables(settings)
