@@ -233,7 +233,8 @@ Array = NDArray[np.float64]
 METHODS = ("auto", "chain", "least squares")
 LARGE = 2000  # largest total number of cells in all nodes for which "auto" is a chain
 NEGLECTED = (
-    "least squares in each node, then one tree per cell; the information of other cells in other nodes is neglected"
+    "least squares in each node, then one tree per cell; the information of other cells in other nodes and the "
+    "dependence between different cells and sums are neglected"
 )
 
 

@@ -291,6 +291,18 @@ def test_the_limit_of_cells_for_which_a_chain_is_the_default(monkeypatch):
     assert set(found.facts["concentrations"]) == {"a", "b", "c"}
 
 
+def test_the_fast_method_treats_cells_as_independent_and_states_it():
+    """Check the noise variance 4 of a, b and a + b. The estimates have the covariance 4/3 ((2, -1), (-1, 2)), so the
+    sum has the variance 8/3 by its own tree, and 8/3 + 8/3 by draws of a and b.
+    """
+    noisy = {"a": 100, "b": 120, "ab": 220}
+    release = dpm.Release(noisy, mechanism=dpm.DiscreteGaussian(sigma=2.0), queries={"ab": ["a", "b"]})
+    found = dpm.posterior(release, prior="flat", method="least squares")
+    asked = found.ask({"own": {"sum": ["ab"]}, "drawn": {"sum": ["a", "b"]}}, rng=dpm.stream(1, "apart"))
+    assert asked["sd"].tolist() == pytest.approx([(8 / 3) ** 0.5, (16 / 3) ** 0.5], rel=0.02)
+    assert "the dependence between different cells and sums are neglected" in found.accuracy.reason
+
+
 def test_the_parents_of_several_nodes_with_queries_are_required():
     table = pd.DataFrame([[1, 2], [3, 4]], index=["n", "s"], columns=["a", "b"])
     release = dpm.Release(table, mechanism=dpm.DiscreteGaussian(sigma=2.0), queries={"ab": ["a", "b"]})
