@@ -101,6 +101,13 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
     return 1.0 + _PER_MB * size, 300.0 + 0.5 * size
 
 
+def _source(point: Mapping[str, Any]) -> str:
+    """Return the name of the values from which the counts of a cell were computed without draws of the totals. Combined
+    values can contain measurements of other sums, such as the total.
+    """
+    return "the combined values of the cell" if point["combined"] else "the measurements of the cell"
+
+
 def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return the assumptions about the noisy measurements, as sentences."""
     sentences = (
@@ -128,13 +135,13 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
         )
     elif point.get("truncated_at_total"):
         sentences.append(
-            "The counts of the cell were computed only from the measurements of the cell, without draws of the totals. "
+            f"The counts of the cell were computed only from {_source(point)}, without draws of the totals. "
             "The distributions of the counts are truncated at the upper ends of the intervals of the totals."
         )
     elif point.get("part_of_total"):
         sentences.append(
-            "The counts of the cell were computed only from the measurements of the cell. The model ignores that a "
-            "cell is at most the total of the same place, so an interval can end above the interval of the total."
+            f"The counts of the cell were computed only from {_source(point)}. The model ignores that a cell is at "
+            "most the total of the same place, so an interval can end above the interval of the total."
         )
     if point["parts_outside_aian"]:
         sentences.append(
