@@ -125,7 +125,7 @@ def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
         )
     table, facts_of_tree = (
         tree_rows(law, settings["level"]),
-        {**facts, **tree_facts(law, facts.get("published_as", ()))},
+        {**facts, "counts": len(law.tree), **tree_facts(law, facts.get("published_as", ()))},
     )
     result = standard.answer(
         found, case, facts=facts_of_tree, released={}, about="counts", table=table, accuracy=law.accuracy
