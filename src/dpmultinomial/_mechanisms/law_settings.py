@@ -166,8 +166,10 @@ def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None
             raise ValueError(f"noise: the key {key} may be given only together with {_SCALES[name][-1]}")
         hint = get_close_matches(str(key), (*allowed, *MODIFIERS), n=1, cutoff=0.75)
         takes = ", ".join((*allowed, *MODIFIERS))
+        more = name in _SCALES and "sensitivity" not in allowed
         raise ValueError(
             f"noise: the distribution {name} has no key {key}. The allowed keys are {takes}"
+            + (f" and, together with {_SCALES[name][-1]}, sensitivity or relation" if more else "")
             + (f": did you mean {hint[0]}?" if hint else "")
         )
 

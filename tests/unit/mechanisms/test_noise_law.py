@@ -621,6 +621,11 @@ WRONG = [
     ({"law": "laplace", "scale": 1, "sensitivity": 2}, "sensitivity may be given only together with epsilon"),
     ({"law": "gaussian", "sd": 1, "cliped": {"at": 0}}, "gaussian has no key cliped. .* did you mean clipped"),
     ({"law": "gaussian", "epsilon": 1}, "gaussian has no key epsilon. The allowed keys are sd, variance, rho"),
+    ({"law": "laplace", "rho": 1}, "threshold and, together with epsilon, sensitivity or relation$"),
+    (
+        {"law": "laplace", "epsilon": 1, "foo": 1},
+        "are scale, epsilon, sensitivity, relation, rounded, clipped, threshold$",
+    ),
     (
         {"law": "gaussian", "rho": 1, "sensitivity": 1, "relation": ADD},
         "sensitivity and relation must not both be given, got sensitivity = ",
