@@ -263,7 +263,7 @@ def test_batches_of_published_files(folder):
     )
     for name in ("b", "c"):
         assert rows.loc[name, "mean"] == pytest.approx(one.loc[name, "mean"], rel=1e-10)
-    assert rows.loc["d", "status"] == "refused: value is empty"
+    assert rows.loc["d", "status"] == "refused: no value is available"  # the cell contains the symbol ..
     assert rows.loc["e", "status"] == "refused: value is not a number"
     assert rows.loc["f", "status"] == "refused: the range has no upper end"  # the cell is not empty
     assert np.isnan(rows.loc["e", "released"])  # "oops" is not a released value

@@ -31,7 +31,7 @@ from ..table_stream import LIMITS, Tables, named
 from . import rules, without_prior
 
 FLAT = "flat prior on the counts"
-_EMPTY, UNREAD, _OPEN = "value is empty", "value is not a number", "the range has no upper end"
+_EMPTY, UNREAD, _OPEN = "no value is available", "value is not a number", "the range has no upper end"
 _SPOILT = "the scale of the noise must be finite and > 0"
 
 

@@ -176,7 +176,7 @@ def test_any_number_of_shards_gives_the_same_bytes_and_a_bad_row_is_named_and_sk
     reasons = [
         "this value is impossible under the noise distribution",
         "the scale of the noise must be",
-        "value is empty",
+        "no value is available",
         "value is not a number",
     ]
     for status, reason in zip(bad["status"], reasons, strict=True):
