@@ -201,7 +201,7 @@ class RateConfidence:
         interval = pair.interval(level)
         if interval is None:
             share = float(np.clip(pair.y1 / max(pair.y1 + pair.y0, 1.0), 0.0, 1.0))
-            note = f"no rate fits at this level; the released share is {share:.3g}"
+            note = f"no rate fits at this level; the interval contains only {share:.3g}"
             return share, share, level, "Berger and Boos", "conservative", GAMMA, note
         note = "with gaps" if interval[2] else ""
         return interval[0], interval[1], level, "Berger and Boos", "conservative", GAMMA, note

@@ -420,11 +420,11 @@ def test_the_two_randomised_tails_add_up_to_one():
 
 
 @pytest.mark.parametrize(("y1", "y0", "share"), [(-45, 60, "0"), (30, -60, "1"), (60, -45, "1")])
-def test_the_released_share_replaces_rates_that_do_not_fit(y1, y0, share):
+def test_the_nearest_share_replaces_rates_that_do_not_fit(y1, y0, share):
     row = dpm.confidence(dpm.Release({"a": y1, "b": y0}, mechanism=DL(scale=1.0))).rates["a"].row(0.95)
     assert row[:2] == (float(share), float(share))
     assert row[3:] == (
-        "Berger and Boos", "conservative", GAMMA, f"no rate fits at this level; the released share is {share}",
+        "Berger and Boos", "conservative", GAMMA, f"no rate fits at this level; the interval contains only {share}",
     )  # fmt: skip
 
 
