@@ -191,21 +191,24 @@ def _expensive(tree: Tree, sites: NDArray[Any], tilts: Array, drop: float) -> in
     if there is no such node.
 
     Only pairs of two leaves are counted, with the windows of their likelihoods under the tilt. A count is at most the
-    upper bound on every count above it.
+    upper end of the window of every count above it, as in the computation of the messages.
     """
-    upper = sites["upper"].copy()
-    for start, end in _layers(tree)[::-1][1:]:
-        upper[start:end] = np.minimum(upper[start:end], upper[tree.above[start:end]])
-    own = tilts[np.maximum(tree.above, 0)]
+    leaf = tree.count == 0
+    own = np.where(tree.above >= 0, tilts[np.maximum(tree.above, 0)], 0.0) - np.where(leaf, 0.0, tilts)
     fall, centre = -np.log(drop), np.maximum(sites["centre"], sites["lower"])
-    left, right = np.zeros(len(sites)), np.zeros(len(sites))
-    leaf, curves = tree.count == 0, sites["square"] > 0
-    tents = leaf & (sites["absolute"] > np.abs(own))
-    curves &= leaf
+    left, right, peak = np.zeros(len(sites)), np.zeros(len(sites)), centre.copy()
+    tents, curves = sites["absolute"] > np.abs(own), sites["square"] > 0
     left[tents] = fall / (sites["absolute"] + own)[tents]
     right[tents] = fall / (sites["absolute"] - own)[tents]
     left[curves] = right[curves] = np.sqrt(fall / sites["square"][curves])
+    peak[curves] += np.maximum(own[curves] / (2 * sites["square"][curves]), 0.0)
+    upper = sites["upper"].astype(np.float64)
+    held = ~leaf & (tents | curves) & (sites["table"] < 0)
+    upper[held] = np.minimum(upper, peak + right * (1 + 12 / fall))[held]
+    for start, end in _layers(tree)[::-1][1:]:
+        upper[start:end] = np.minimum(upper[start:end], upper[tree.above[start:end]])
     width = np.minimum(left, centre - sites["lower"]) + np.minimum(right, np.maximum(upper - centre, 0.0))
+    width[~leaf] = 0.0
     for row in np.flatnonzero(tree.count > 1).tolist():
         first = int(tree.first[row])
         pair = width[first : first + int(tree.count[row])]

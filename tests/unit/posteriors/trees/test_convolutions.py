@@ -396,6 +396,13 @@ def test_no_sum_of_two_leaves_has_more_terms_than_the_count_above_allows():
     known = Measurements(tree, [0, 3, 4], [420.0, 145.0, 83.0], laws).weigh()[0]
     assert _solver._expensive(tree, free, tilts, 1e-20) == tree.place[1]
     assert _solver._expensive(tree, known, tilts, 1e-20) == -1
+    # a root with noise of scale 1: the window ends at most 58 counts above 420
+    noisy = Measurements(tree, [0, 3, 4], [420.0, 145.0, 83.0], [dpm.Laplace(scale=1.0), *laws[1:]]).weigh()[0]
+    assert _solver._expensive(tree, noisy, tilts, 1e-20) == -1
+    # a root with noise of scale 10^5 and no tilt does not limit them: its window ends 58 10^5 counts above 420
+    wide = [dpm.Laplace(scale=1e5), *laws[1:]]
+    unlimited = Measurements(tree, [0, 3, 4], [420.0, 145.0, 83.0], wide).weigh()[0]
+    assert _solver._expensive(tree, unlimited, np.array([0.0, *tilts[1:]]), 1e-20) == tree.place[1]
 
 
 def test_concentrations_below_a_known_root_maximise_the_evidence():
