@@ -215,10 +215,14 @@ def made(run: Run) -> Made:
     of the run.
     """
     records: list[dict[str, Any]] = []
-    for paper in run.papers:
-        for path in sorted((run.root / "results" / paper.slug).glob("*.provenance.json")):
-            record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            records += [record] if "settings" in record else []
+    results = run.root / "results"
+    paths = [path for paper in run.papers for path in sorted((results / paper.slug).glob("*.provenance.json"))]
+    for section in ("scenarios", "plans"):
+        cases = [results / section / f"{name}.provenance.json" for name in run.config.get(section) or {}]
+        paths += [path for path in cases if path.is_file()]
+    for path in paths:
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        records += [record] if "settings" in record else []
     packages = sorted({name for record in records for name in record.get("packages", {})})
     versions = {name: _counted(record.get("packages", {}).get(name) for record in records) for name in packages}
     main_versions = {key: _counted(record.get(key) for record in records) for key in ("dpmultinomial", "python")}

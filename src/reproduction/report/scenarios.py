@@ -10,6 +10,7 @@ import pandas as pd
 
 from dpmultinomial._files.places import FileFault
 from dpmultinomial._releases import losses
+from dpmultinomial._releases.spending import amount
 
 from .. import trust
 from ..config import user_files
@@ -155,7 +156,24 @@ def record_in_words(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     """
     first = [key for key in _WORDS if key in record]
     rest = [key for key in record if key not in _WORDS and key not in ("release", "generation")]
-    return [(_WORDS.get(key, key.replace("_", " ")), _value(record[key])) for key in [*first, *rest]]
+    return [(_WORDS.get(key, key.replace("_", " ")), _entry(key, record[key])) for key in [*first, *rest]]
+
+
+_COSTS = ("cost", "against_ceiling", "epsilon_at_delta")  # entries with upper bounds, which are rounded upwards
+
+
+def _entry(key: str, value: Any) -> str:
+    """Return an entry of a record as text. The numbers of a privacy cost are rounded upwards, and a Rényi cost, whose
+    epsilon is an upper bound, is stated as such.
+    """
+    if key not in _COSTS or not isinstance(value, Mapping):
+        return _value(value)
+    named = {"epsilon": "Rényi epsilon at most"} if "order" in value else {}
+    bounds = {name: number for name, number in value.items() if name in ("epsilon", "rho", "delta")}
+    texts_ = [f"{named.get(name, name)} {amount(number)}" for name, number in bounds.items()]
+    others = {name: inner for name, inner in value.items() if name not in bounds and name != "relation"}
+    numbers = ", ".join([*texts_, *(f"{name} {_value(inner)}" for name, inner in others.items())])
+    return f"{numbers} ({value['relation']})" if "relation" in value else numbers
 
 
 def _value(value: Any) -> str:

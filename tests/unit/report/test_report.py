@@ -10,6 +10,7 @@ import pytest
 
 from reproduction import paper, report
 from reproduction.report import files, scenarios, statements, texts
+from reproduction.report import pages as report_pages
 from reproduction.scenarios import sentences, summary
 from reproduction.verdicts import agreement
 from tests.browser import made_run
@@ -250,6 +251,42 @@ def test_a_record_is_told_with_what_a_reader_asks_first():
     record = {"zeta": 1, "cost": {"relation": "replace", "epsilon": 1.0}, "mechanism": "m", "neighbours": "replace one"}
     found = scenarios.record_in_words(record)
     assert found == [("mechanism", "m"), ("cost", "epsilon 1 (replace)"), ("neighbours", "replace one"), ("zeta", "1")]
+
+
+def test_the_costs_in_a_record_are_upper_bounds():
+    """Rounded upwards to six digits, 2.0123939 is 2.0124, 1.9999933 is 2 and 13.54615 is 13.5462."""
+    record = {
+        "cost": {"relation": "replace a record", "epsilon": 0.5, "order": 4.0},
+        "epsilon_at_delta": {"epsilon": 2.0123939, "delta": 1e-6, "method": "loss distributions"},
+        "scale": {"low": 2.0000038},
+    }
+    assert dict(scenarios.record_in_words(record)) == {
+        "cost": "Rényi epsilon at most 0.5, order 4 (replace a record)",
+        "epsilon of this release alone, at a delta": "epsilon 2.0124, delta 1e-06, method loss distributions",
+        "scale of the noise": "low 2",
+    }
+    record = {"cost": {"rho": 0.2}, "epsilon_at_delta": {"epsilon": 1.9999933}}
+    record |= {"against_ceiling": {"epsilon": 13.54615}}
+    assert [value for _, value in scenarios.record_in_words(record)] == ["rho 0.2", "epsilon 2", "epsilon 13.5462"]
+
+
+@pytest.mark.parametrize(("least", "sure"), [("", ""), ("4.0 ± 1.2", ""), ("", "2 to 6"), ("4.0 ± 1.2", "2 to 6")])
+def test_a_report_shows_the_estimates_that_its_sentences_name(least, sure):
+    """The table has columns for least-squares estimates and confidence intervals if there are any."""
+    cells = {"key": "", "quantity": "a", "noun": "true count", "released": "4", "mean": "4.1", "interval": "1 to 8"}
+    line = summary.Line(**cells, state="exact", usable=True, least_squares=least, confidence=sure)
+    empty = dict.fromkeys(("sentences", "assumptions", "accuracy", "limitations", "comparison"), ())
+    found = summary.Summary(
+        name="x", kind="noisy_counts", form="case", headline="", lines=[line], more=0, level="95 %", release="",
+        facts={"kind": "noisy_counts"}, **empty,
+    )  # fmt: skip
+    site = {"papers": [], "scenarios": [], "releases": [], "version": "1", "here": ""}
+    template = report_pages._environment().get_template("scenario.html")
+    page = template.render(**site, page=scenarios.ScenarioPage("x", summary=found))
+    head = re.findall('<th scope="col"[^>]*>([^<]*)</th>', page)
+    added = [name for name, value in (("least squares", least), ("confidence interval", sure)) if value]
+    assert head == ["quantity", "type", "released", "mean", "interval", *added, "accuracy"]
+    assert all(f">{value}</td>" in page for value in (least, sure) if value)
 
 
 def test_formulas_are_typeset_and_files_link_to_their_place():

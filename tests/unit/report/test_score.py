@@ -494,13 +494,25 @@ def test_the_origin_of_tables_is_counted(tmp_path):
     (tmp_path / "results/p").mkdir(parents=True)
     for i, record in enumerate(records):
         (tmp_path / f"results/p/{i}.provenance.json").write_text(json.dumps(record))
-    found = pages.made(SimpleNamespace(root=tmp_path, papers=[SimpleNamespace(slug="p")]))
+    found = pages.made(SimpleNamespace(root=tmp_path, papers=[SimpleNamespace(slug="p")], config={}))
     assert (found.tables, found.mixed) == (2, True)
     assert found.commits == {"abc": 1, "def": 1}
     assert found.versions == {"dpmultinomial": {"1": 2}, "python": {"3.11": 2}, "numpy": {"2": 2}, "scipy": {"1": 1}}
     assert found.seeds == {"1": 2}
     assert found.platforms == {"L, x": 1, "L, y": 1}
     assert not pages.Made(1, {"abc": 2}, {}, {}, {}).mixed
+
+
+def test_the_origin_of_tables_of_scenarios_and_plans_is_counted(tmp_path):
+    """Two cases of the configuration were made; `c` was not made, and `old` is not in the configuration."""
+    for place in ("scenarios/a", "scenarios/old", "plans/b"):
+        path = tmp_path / f"results/{place}.provenance.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"settings": {}, "commit": place, "root_seed": 1}))
+    config = {"run": [], "scenarios": {"a": {}, "c": {}}, "plans": {"b": {}}}
+    found = pages.made(SimpleNamespace(root=tmp_path, papers=[], config=config))
+    assert found.commits == {"scenarios/a": 1, "plans/b": 1}
+    assert (found.tables, found.mixed) == (2, True)
 
 
 def test_settings_are_shown_by_section_with_the_single_ones_first():
