@@ -62,7 +62,7 @@ def answer(case: Case) -> Answer:
     inferred = posterior(release, prior=settings.get("prior"), rng=case.rng)
     next(stage)
     facts |= {"total": release.total if isinstance(release.total, int) else inferred.facts.get("total")}
-    facts |= {"noise": dict(release.mechanism.settings()), "counts": len(release)}
+    facts |= {"noise": dict(release.mechanism.settings()), "counts": len(set(release.names))}
     facts |= _limits(release, settings.get("bounds") or {})
     if reason := inferred.facts.get("omitted"):
         facts["omitted"] = reason

@@ -103,6 +103,7 @@ def test_rows_of_one_name_are_several_measurements_of_one_count(made, total):
     assert point["counts"] == len(n) == 7  # the file has 8 rows
     assert point["tree"]["measured_more_than_once"] == point["tree"]["not_measured"] == 1
     assert [level["measurements"] for level in point["tree"]["levels"]] == [1, 2, 4]
+    assert point["counts"] == len(rows) == 1 + 2 + 4  # the file has eight rows, because one count has two
     assert point["noise"]["sigma"] == {"smallest": 0.8, "largest": 1.2, "rows": 8}
 
 
