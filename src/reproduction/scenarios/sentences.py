@@ -576,12 +576,16 @@ def _meaning(name: str, facts: Facts) -> str:
 _SEPARATE = ("protected_rates", "classifier")  # kinds whose rates do not sum to 1
 
 
+_AMONG = {"shares": "for the true shares, ", "rates": "for the underlying rates, "}  # if they are not the counts
+
+
 def _question(row: Any, questions: Mapping[str, Any], *, certain: bool, sums: bool, parts: bool) -> str:
     label = asked_in(row.quantity, questions)
     asked = questions.get(label) or {}
     if "probability" in asked:
         probability = chance(row.mean, row.status, row.error, certain)
-        return f"{label}: the probability that {asked['probability']} is {probability}."
+        among = _AMONG.get(str(asked.get("about")), "") if parts else ""
+        return f"{label}: {among}the probability that {asked['probability']} is {probability}."
     if row.mean == row.mean and row.lower != row.lower:  # a probability that belongs to a rank
         inside = row.quantity.removeprefix(f"{label}: ").removeprefix("P(").removesuffix(")")
         inside = f"{inside} among {_asked(asked, sums)}"

@@ -574,3 +574,26 @@ def test_a_batch_without_confidence_intervals_says_so(level, types, begins):
     said = summary._sure(level, types)
     assert len(said) == len(begins)
     assert all(text.startswith(begin) for text, begin in zip(said, begins, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("kind_", "about", "start"),
+    [
+        ("noisy_counts", {}, "the probability"),
+        ("noisy_counts", {"about": "counts"}, "the probability"),
+        ("noisy_counts", {"about": "shares"}, "for the true shares, the probability"),
+        ("noisy_counts", {"about": "rates"}, "for the underlying rates, the probability"),
+        ("swapped_table", {"about": "rates"}, "for the underlying rates, the probability"),
+        ("protected_rates", {}, "the probability"),  # all questions of this kind refer to rates
+    ],
+)
+def test_a_probability_states_the_quantities_that_are_compared(kind_, about, start):
+    """The same comparison has another probability for the rates than for the counts of the file."""
+    question = {"probability": "a > b", **about}
+    row = SimpleNamespace(
+        quantity="q", type="question", mean=0.75, sd=math.nan, lower=math.nan, upper=math.nan, level=0.95,
+        status="exact", error=0.0,
+    )  # fmt: skip
+    facts = {"kind": kind_, "settings": {"questions": {"q": question}}}
+    point = {"noise": {"law": "laplace", "scale": 1.0}}
+    assert sentences.sentence(row, facts, point) == f"q: {start} that a > b is 75 %."

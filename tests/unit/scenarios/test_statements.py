@@ -806,7 +806,7 @@ def test_strata_without_information_leave_the_prior_of_the_common_odds_ratio(sho
 
 def test_no_odds_ratio_is_certain(shown):
     text = shown(kind="swapped_table", table=[[150, 1], [1, 160]], rate=0.02)
-    assert "The probability that the odds ratio is above 1 is more than 99.99 %." in text
+    assert "The probability that the odds ratio underlying the table is above 1 is more than 99.99 %." in text
 
 
 def test_scores_of_simulated_releases_are_not_called_posterior_means(shown):

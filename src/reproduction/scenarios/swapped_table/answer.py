@@ -55,7 +55,7 @@ def answer(case: Case) -> Answer:
     released = dict(zip(release.names, release.values.ravel().tolist(), strict=True))
     result = standard.answer(law, case, facts=facts, released=released, about=settings["about"])
     rows, facts = result.rows, result.facts
-    if "parameters" in law.groups:
+    if "parameters" in facts["groups"]:
         facts["probability_odds_ratio_above_1"] = float(1 - law.parameters[ODDS].cdf(0.0))
     if source.counts.shape[1:] == (2, 2) and len(source.counts) > 1:
         common = common_odds_ratio(source.counts, rate=source.rate)

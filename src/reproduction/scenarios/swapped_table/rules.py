@@ -99,10 +99,11 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     ]
     rows, columns = (point["sides"][side] for side in ("rows", "columns"))
     sentences.append(f"The table has the rows {_few(rows)} and the columns {_few(columns)}, and no others.")
-    sentences += about_population(point.get("groups", ()))
+    common = ["parameters"] if "common_log_odds_ratio" in point else []
+    sentences += about_population([*point.get("groups", ()), *common])
     if "probability_odds_ratio_above_1" in point:
         above = chance(point["probability_odds_ratio_above_1"], "exact", 0.0, False)
-        sentences.append(f"The probability that the odds ratio is above 1 is {above}.")
+        sentences.append(f"The probability that the odds ratio underlying the table is above 1 is {above}.")
     if "common_log_odds_ratio" in point:
         sentences.append(
             "The common log odds ratio is computed under another model: all strata have the same odds ratio, and its "

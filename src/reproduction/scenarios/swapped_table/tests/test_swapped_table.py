@@ -114,12 +114,17 @@ SAMPLED = (
         ({"table": [[1, 2, 0], [2, 1, 1]]}, SAMPLED.replace(" and odds ratios", "")),  # only 2 x 2 tables have a ratio
         ({"table": TABLE, "about": "counts", "questions": {"q": {"about": "rates", "probability": "1/1 > 2/2"}}},
          SAMPLED.replace(" and odds ratios", "")),
+        ({"strata": [TABLE, TABLE], "about": "counts"}, SAMPLED.replace("rates and ", "")),  # a common odds ratio
     ],
 )  # fmt: skip
 def test_quantities_of_a_population_state_the_sampling(tmp_path, settings, sampled):
     _, _, facts = making.read(made(tmp_path, rate=RATE, **settings))
     texts = sentences.assumptions(facts, facts["points"][0])
     assert [text for text in texts if "random sample" in text] == [sampled] * bool(sampled)
+    only_about_the_file = settings.get("about") == "counts"
+    assert any("the odds ratio underlying the table is above 1" in text for text in texts) == (
+        settings.get("table") == TABLE and not only_about_the_file
+    )
 
 
 def test_a_file_of_one_table_is_the_table_and_one_of_many_a_batch(tmp_path, monkeypatch):
