@@ -97,8 +97,9 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     withheld = point["withheld"]
     ranges = point.get("ranges", 0)
     nothing = point["areas"] - point["measured"] - ranges
+    exact = (point.get("noise") or {}).get("law") == "exact"
     for number, what in (
-        (withheld, "the noisy count was withheld"),
+        (withheld, f"the {'count' if exact else 'noisy count'} was withheld"),
         (ranges, "only bounds of the count were published"),
         (nothing, "no count was published"),
     ):

@@ -198,6 +198,7 @@ def test_plans_reject_rates_in_their_own_words(tmp_path):
         ("exact", "", "not measured", "no count was published"),
         (STATED["noise"], "*", "withheld", "the noisy count was withheld"),
         ({**STATED["noise"], "threshold": 10}, "", "withheld", "the noisy count was withheld"),
+        ({"law": "exact", "threshold": 10}, "", "withheld", "the count was withheld"),
     ],
 )
 def test_counts_that_were_not_published_are_stated(counties, tmp_path, noise, value, shown, assumption):
