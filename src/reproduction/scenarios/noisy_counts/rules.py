@@ -596,7 +596,7 @@ _LAWS = {
     "discrete_gaussian": "discrete Gaussian noise with parameter sigma {sigma}",
     "exact": "no noise",
     "random_rounding": "random rounding to a multiple of {base}",
-    "table": "a perturbation by a published table of probabilities",
+    "table": "a perturbation with the probabilities of a published table",
 }
 
 

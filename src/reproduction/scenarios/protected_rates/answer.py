@@ -18,6 +18,7 @@ from .. import standard, table_stream
 from ..batch import Answers, one_by_one
 from ..case import COLUMNS, WARNINGS, Answer, Case, compared
 from ..noisy_counts.answer import noise_of, replaced_of, spent_of
+from ..noisy_counts.single_counts import UNREAD
 from ..table_stream import LIMITS, Tables
 from . import rules
 
@@ -66,6 +67,8 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
 
     def one(t: int) -> pd.DataFrame:
         place = slice(tables.starts[t], tables.starts[t + 1])
+        if np.isinf(tables.columns["value"][place]).any():
+            raise ValueError(UNREAD)
         columns = {name: [_text(value) for value in values[place]] for name, values in tables.columns.items()}
         if LIMITS[0] in tables.columns:
             ends = (tables.columns[name][place].tolist() for name in LIMITS)

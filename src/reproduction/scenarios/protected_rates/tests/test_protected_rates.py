@@ -238,7 +238,8 @@ def test_withheld_noisy_values_are_below_a_threshold(counties, tmp_path):
 def test_a_batch_has_the_rates_of_each_table(counties, tmp_path):
     both = pd.concat([counties.assign(table="a"), counties.iloc[::-1].assign(table="b")])
     none = counties.assign(table="c", value=0)
-    pd.concat([both, none]).to_csv("batch.csv", index=False)
+    word = counties.assign(table="d", value=["many", *counties["value"][1:].astype(str)])
+    pd.concat([both, none, word]).to_csv("batch.csv", index=False)
     stated = {key: STATED[key] for key in ("kind", "noise", "exposure", "covariates", "per")}
     batch = scenario_settings.single("batch", {**stated, "file": "batch.csv"}, kind.discover())
     files = making.files("batch", tmp_path)
@@ -248,6 +249,7 @@ def test_a_batch_has_the_rates_of_each_table(counties, tmp_path):
     one, two = (rates[rates["table"] == name].set_index("quantity")["mean"] for name in "ab")
     assert two.to_dict() == pytest.approx(one.to_dict(), rel=1e-6)
     assert "at least one of the 30 released counts must be > 0" in rows[rows["table"] == "c"]["status"].iloc[0]
+    assert rows[rows["table"] == "d"]["status"].tolist() == ["refused: value is not a number"]
 
 
 def test_the_warnings_of_a_table_are_those_of_a_single_file(counties, tmp_path):
