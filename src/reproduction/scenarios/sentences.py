@@ -100,14 +100,18 @@ def _certain(row: Any, facts: Facts, point: Facts) -> bool:
     """Return whether the quantity of a row is known. Under noise without bounds, a computed standard deviation of 0 is
     not enough, unless the public total determines the count.
     """
+    total = point.get("total")
+    if row.type == "count" and row.quantity == (point.get("tree") or {}).get("root") and isinstance(total, int):
+        return True
     if row.sd != 0 or row.status != "exact":
         return False
-    law, total = (point.get("noise") or {}).get("law"), point.get("total")
+    noise = point.get("noise") or {}
+    laws = {part.get("law") for part in noise.get("laws", [noise])}
     bounds = point.get("bounds") or {"lower": 0.0, "upper": 1.0}
     # the share of a single count is 100 %, and equal bounds determine all counts
     if (row.type == "share" and point.get("counts") == 1) or bounds["lower"] == bounds["upper"]:
         return row.type != "rate" or point.get("counts") == 1
-    if facts["kind"] != "noisy_counts" or row.type == "rate" or "tree" in point or law in (None, *_BOUNDED):
+    if facts["kind"] != "noisy_counts" or row.type == "rate" or laws <= {None, *_BOUNDED}:
         return True
     return isinstance(total, int) and (total == 0 or point.get("counts") == 1)
 

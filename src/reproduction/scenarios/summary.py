@@ -30,6 +30,7 @@ MOST_ROWS = 400  # maximum number of rows in the table of a page
 _GLANCE = 24
 _PART = 20  # maximum number of reasons that are shown for rejected tables
 _POINTS = 6  # points of a grid whose assumptions are stated
+_TINY = 1e-9  # a smaller standard deviation of a least-squares estimate is shown as a power of 10
 _WARNING = r"(With [^:]*: |At each point: )?(CONFLICT|WARNING)"
 
 
@@ -546,8 +547,10 @@ def _least_squares(row: dict[Any, Any]) -> str:
     estimate, sd = float(row.get("least_squares", "nan")), float(row.get("least_squares_sd", "nan"))
     if estimate != estimate or sd != sd:
         return ""
+    if sd > _TINY:
+        return f"{real(estimate, 2 * sd)} ± {real(sd, 2 * sd)}"
     # the estimate of a count without noise is an integer, of which all digits are shown
-    return f"{real(estimate, 2 * sd)} ± {real(sd, 2 * sd)}" if sd > 0 else f"{sentences.count(estimate)} ± 0"
+    return f"{sentences.count(round(estimate, 9))} ± {f'{sd:.2g}' if sd > 0 else '0'}"
 
 
 def _confidence(row: dict[Any, Any], kind: str, width: float) -> str:

@@ -340,6 +340,7 @@ def tree_facts(law: TreeLaw, published: Collection[str] = ()) -> dict[str, Any]:
     seen = np.bincount(tree.depth[law.measurements.nodes], minlength=len(tree.levels)).tolist()
     times = np.bincount(law.measurements.nodes, minlength=len(tree))
     description: dict[str, Any] = {
+        "root": tree.names[int(np.argmin(tree.depth))],
         "levels": [
             {"level": name, "nodes": n, "measurements": m} for name, n, m in zip(tree.levels, nodes, seen, strict=True)
         ],

@@ -454,6 +454,21 @@ def test_rounding_changes_a_count(tmp_path):
     assert "Each count was changed by random rounding to a multiple of 3, then suppression of values below 6, " in text
 
 
+@pytest.mark.parametrize(("total", "ending"), [(None, " with probability at least 95 %."), (30, " of 30.")])
+def test_a_count_of_a_tree_is_certain_if_it_is_public(made, total, ending):
+    """Noise of scale 0.01 changes a count with probability 2/(1 + exp(100)), which is not 0; its variance is about
+    2 exp(-100), so that of a least-squares estimate from y and a sum of two others is 2/3 of it.
+    """
+    text = "name,value,parent\nall,30,\na,10,all\nb,20,all\n"
+    files = made(text, noise={"law": "discrete_laplace", "scale": 0.01}, **({} if total is None else {"total": total}))
+    found = summarise(files)
+    assert found.headline == f"The true count of all is exactly 30{ending}"
+    of = "" if total is None else " of 30"
+    assert f"The true count of a is exactly 10{of} with probability at least 95 %." in found.sentences
+    sd = np.sqrt(4 / 3) * np.exp(-50)
+    assert {line.least_squares for line in found.lines} == {f"{n} ± {sd:.2g}" for n in (30, 10, 20)}
+
+
 def chain(size):
     """Return the columns of a file that describes a tree with a single path of `size` nodes below the root."""
     names = [str(i) for i in range(size + 1)]
