@@ -336,9 +336,8 @@ class Posterior:
         warnings = [f"WARNING: {text}" for text in [*stated, *_uncertain(self.facts.get("prior"))]]
         beside: Any = self.facts.get("flat_comparison") or {}
         if decided := prior_matters(beside):
-            warnings.append(
-                f"The prior matters for {decided}: facts['flat_comparison'] has the numbers under a flat prior"
-            )
+            means = "facts['flat_comparison']['first'] has up to 10 means under a flat prior"
+            warnings.append(f"The prior matters for {decided}: {means}")
         if unknown := not_compared(beside):
             warnings.append(unknown)
         check: Any = self.facts.get("conflict")

@@ -202,7 +202,7 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
         kind=facts["kind"],
         form="batch",
         headline=f"Tables analysed{whole}: {numbers}; rejected{partly}: {tables['refused']:,}.",
-        sentences=_reasons(refused),
+        sentences=_reasons(refused, partly),
         lines=[_line_of_table(row, facts["kind"], point) for row in rows.to_dict("records")],
         more=found.rows - len(rows),
         level=sentences.as_stated(facts["settings"]["level"]),
@@ -262,18 +262,23 @@ def _whole(files: Files, facts: sentences.Facts) -> _Found:
     return _Found(size, limits, types, intervals, shares)
 
 
-def _reasons(refused: Mapping[str, int]) -> list[str]:
+def _reasons(refused: Mapping[str, int], partly: str) -> list[str]:
     """Return sentences that state the most frequent reasons for rejected rows, with the number of tables for which each
     reason was found, and the number of further reasons.
+
+    Parameters
+    ----------
+    refused : numbers of tables by reason.
+    partly : words after "Rejected" if parts of a table can be rejected.
     """
     rest = len(refused) - _PART
     more = [f"The column status contains {rest:,} more reason{'s' * (rest > 1)}."] if rest > 0 else []
     first = list(refused.items())[:_PART]
-    return [*(f"Rejected, {n:,} table{'s' * (n > 1)}: {reason}." for reason, n in first), *more]
+    return [*(f"Rejected{partly}, {n:,} table{'s' * (n > 1)}: {reason}." for reason, n in first), *more]
 
 
-# of approximate numbers, the error is not always known
-_STATUS_TEXT = {**sentences.STATUS_TEXT, "approximate": "approximate (see the column error)"}
+_UNKNOWN = "see the column error; the error is unknown if this column is empty"
+_STATUS_TEXT = {**sentences.STATUS_TEXT, "approximate": f"approximate ({_UNKNOWN})"}
 
 
 def _line_of_table(row: dict[Any, Any], kind: str, point: sentences.Facts) -> Line:

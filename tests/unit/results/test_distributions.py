@@ -616,7 +616,7 @@ def test_facts_and_evidence_are_computed_when_they_are_needed():
 def test_a_conflict_precedes_the_warnings_of_a_result():
     conflict = {"found": True, "names": ["a", 3], "counts": 2, "smallest": 0.00042, "tested": 1234}
     said = "CONFLICT: improbable under the stated noise and prior: a, 3{} (smallest p-value 0.0004 among 1,234)"
-    beside = "The prior matters for {}: facts['flat_comparison'] has the numbers under a flat prior"
+    beside = "The prior matters for {}: facts['flat_comparison']['first'] has up to 10 means under a flat prior"
     groups = {"x": {"uncertain": True, "mean": 0.1484, "mean_error": 5.479}, "y": {"uncertain": False}}
     for check, lines in (
         ({}, ["WARNING: w<"]),

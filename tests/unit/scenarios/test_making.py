@@ -529,8 +529,8 @@ def test_tables_of_a_batch_are_counted_with_the_reasons_of_the_rejected_ones(mon
     found = summary.summarise(making.Files(Path("results/mine")))
     headline = "Tables analysed completely: 1,200 of 1,222; rejected, in whole or in part: 22."  # no total
     assert found.headline == headline
-    assert found.sentences[0] == "Rejected, 2 tables: reason 0."
-    assert found.sentences[1] == "Rejected, 1 table: reason 1."
+    assert found.sentences[0] == "Rejected, in whole or in part, 2 tables: reason 0."
+    assert found.sentences[1] == "Rejected, in whole or in part, 1 table: reason 1."
     assert found.sentences[20:] == ["The column status contains 1 more reason."]
     assert (len(found.lines), found.more, found.level, found.lines[0].key) == (400, 402, "90 %", "t1")
     assert found.accuracy == [

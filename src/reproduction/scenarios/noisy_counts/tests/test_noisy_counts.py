@@ -689,8 +689,8 @@ def test_a_table_is_counted_for_each_reason_of_its_rejected_rows(tmp_path, summe
     found = summed_up(file=str(file), noise={"law": "discrete_laplace"})
     assert found.headline == "Tables analysed completely: 1 of 3; rejected, in whole or in part: 2."
     assert found.sentences == [
-        "Rejected, 2 tables: the scale of the noise must be finite and > 0.",
-        "Rejected, 1 table: value is not a number.",
+        "Rejected, in whole or in part, 2 tables: the scale of the noise must be finite and > 0.",
+        "Rejected, in whole or in part, 1 table: value is not a number.",
     ]
 
 
