@@ -25,6 +25,8 @@ Whole = NDArray[np.int64]
 GOAL = 1e-12  # goal for the error bound
 ENOUGH = 1e-9  # a result with a larger bound is approximate
 DROP = 1e-20  # initial fraction of a message that may be truncated at either end
+ROUGH = 1e-9  # fraction of a message that may be truncated while a prior is fitted
+ROUGH_GOAL = 1e-3  # goal for the error bound of the log evidence during fitting
 CHEAP = 1e-60  # truncating no more than this fraction costs less than improving the tilts
 LEAST_DROP = 1e-250
 TERMS = 5e10  # largest number of terms of a sum of two messages, as in messages.h
@@ -150,6 +152,18 @@ def solve(
             break
         best = attempt
     return best
+
+
+def rough(tree: Tree, sites: NDArray[Any], tables: Array, start: Array | None) -> Solved:
+    """Compute the messages of a tree while a prior is fitted. If the error bound overflows, the log evidence can be far
+    too small, and the messages are computed again with a smaller truncated fraction.
+
+    Parameters
+    ----------
+    tree, sites, tables, start : arguments of `solve`.
+    """
+    solved = solve(tree, sites, tables, goal=ROUGH_GOAL, drop=ROUGH, start=start, blind=False)
+    return solved if solved.bound < np.inf else solve(tree, sites, tables, goal=ROUGH_GOAL, drop=ROUGH)
 
 
 def _once(

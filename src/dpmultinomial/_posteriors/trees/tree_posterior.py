@@ -27,8 +27,6 @@ from .tree import FEWEST, NONE, WIDEST, Histogram, Leaves, Splits, Tree
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-ROUGH = 1e-9  # fraction of a message that may be truncated while a prior is fitted
-ROUGH_GOAL = 1e-3  # goal for the error bound of the log evidence during fitting
 RANGE = (1e-3, 1e4)  # limits of a concentration
 WEAK = 2.0  # standard deviation of the weak normal prior of the log of a concentration, for levels with few nodes
 ASIDE = 0.3  # difference of log concentrations for second derivatives
@@ -170,9 +168,7 @@ class _Evidence:
         weighted_sites = self.sites.copy()
         constant = multiply_splits(weighted_sites, self.tree, np.concatenate([[1.0], np.exp(logs)]))
         try:
-            solved = _solver.solve(
-                self.tree, weighted_sites, self.tables, goal=ROUGH_GOAL, drop=ROUGH, start=self.tilts, blind=False
-            )
+            solved = _solver.rough(self.tree, weighted_sites, self.tables, self.tilts)
         except _solver.Unsolved:
             if self.best is None:
                 raise
@@ -282,9 +278,7 @@ def histograms(
         space = lists.copied()
         for group, prior in priors.items():
             constant += assume_prior(fitted_sites, space, tree, prior, np.flatnonzero(groups == group))
-        solved = _solver.solve(
-            tree, fitted_sites, space.joined(), goal=ROUGH_GOAL, drop=ROUGH, start=tilts, blind=False
-        )
+        solved = _solver.rough(tree, fitted_sites, space.joined(), tilts)
         tilts = solved.tilts
         masses = np.asarray(solved.messages.down(tree.count > 0, 0.25, groups=rows, edges=edges)[2])
         for group in fitted:

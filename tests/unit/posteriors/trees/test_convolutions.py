@@ -443,6 +443,36 @@ def test_concentrations_below_a_known_root_maximise_the_evidence():
     assert goal(found) > around[0] + 1.5
 
 
+def test_concentrations_are_fitted_if_most_leaves_are_empty_under_wide_noise():
+    """The log evidence of the stated concentrations, times the prior, is that of no other point less 0.02. Here, the
+    error bound of the rough messages overflows, and their log evidence is too small by up to 24.
+    """
+    rng, parents, true, sigma = dpm.stream(3, "sparse"), {"all": None}, {"all": 0}, {"all": 40.0}
+    for size, spread in ((4, 40.0), (5, 45.0), (3, 60.0), (10, 90.0)):
+        deepest = [name for name in parents if name not in parents.values()]
+        for above in deepest:
+            for i in range(size):
+                name = f"{above}-{i}"
+                parents[name], true[name], sigma[name] = above, int(rng.poisson(0.9)) if size == 10 else 0, spread
+    for name in reversed(parents):
+        if parents[name] is not None:
+            true[parents[name]] += true[name]
+    noisy = {name: round(count + rng.normal(0, sigma[name])) for name, count in true.items()}
+    law = dpm.DiscreteGaussian(sigma=list(sigma.values()))
+    release = dpm.Release(noisy, mechanism=law, parents=parents)
+
+    def goal(prior):
+        found = dpm.posterior(release, prior=prior).facts
+        logs = np.log(list(found["concentrations"].values()) if prior is None else prior)
+        return found["log_evidence"] - float((logs**2).sum()) / 8
+
+    best = goal(None)
+    assert best > goal([1.0, 1.0, 1.0, 1.0]) + 0.3
+    assert all(
+        best > goal(other) - 0.02 for other in ([2.0, 1.5, 1.2, 1.01], [4.3, 2.1, 1.4, 1.0], [4.0, 3.0, 2.0, 1.0])
+    )
+
+
 def test_a_star_with_too_many_counts_in_words():
     start = "the root is not measured, and its leaves have about 2.5e+08 possible counts in total, more than the limit "
     assert _solver.too_many(2.5e8) == (
