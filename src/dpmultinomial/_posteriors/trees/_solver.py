@@ -160,7 +160,19 @@ def rough(tree: Tree, sites: NDArray[Any], tables: Array, start: Array | None) -
 
     Parameters
     ----------
-    tree, sites, tables, start : arguments of `solve`.
+    tree : the nodes.
+    sites : structured (m,), weights of the nodes.
+    tables : float64, log weights to which the sites point.
+    start : initial tilts, from a tree with nearly the same weights.
+
+    Returns
+    -------
+    Solved
+
+    Raises
+    ------
+    ValueError, Unsolved
+        As `solve`.
     """
     solved = solve(tree, sites, tables, goal=ROUGH_GOAL, drop=ROUGH, start=start, blind=False)
     return solved if solved.bound < np.inf else solve(tree, sites, tables, goal=ROUGH_GOAL, drop=ROUGH)
